@@ -1,5 +1,5 @@
 import { IMPORTED_KEYS_MAX } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
-import { SIGNATURES_WAITING_MAX } from '../../adapters/jwt/signing-threads.ts';
+import { SIGNATURES_MAX } from '../../adapters/jwt/signing-threads.ts';
 import type { Measure, MetricValues } from '../../adapters/prom-client/metric-values.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
 import { SHARES_MAX } from '../../adapters/secrets/fair-queue.ts';
@@ -25,13 +25,9 @@ export function measureService(get: Get, settings: Settings): Measure {
     const { pairs, pairsMax } = attempts instanceof AttemptLimiter ? attempts : { pairs: 0, pairsMax: 0 };
     const countedHelp = 'Pairs of client id and address whose failed attempts are counted.';
     values.gauge('auth_failed_attempt_counts', countedHelp, pairs, pairsMax);
-    const { waiting } = get(PARTS.signingThreads);
-    values.gauge(
-      'auth_signatures_waiting',
-      'Signatures by RSA that wait for a thread.',
-      waiting,
-      SIGNATURES_WAITING_MAX,
-    );
+    const { inProgress } = get(PARTS.signingThreads);
+    const signaturesHelp = 'Signatures by RSA that wait for a thread, or that one makes.';
+    values.gauge('auth_signatures_in_progress', signaturesHelp, inProgress, SIGNATURES_MAX);
     const { linesLost, bufferedBytes, bufferedBytesMax } = get(PARTS.auditOutput).measured;
     const lostHelp = 'Audit events that were lost because they could not be written, or not fast enough.';
     values.total('auth_audit_lines_lost_total', lostHelp, linesLost);

@@ -9,19 +9,7 @@ interface Area {
 }
 
 const RULES = { tests: ['domain', 'application'], scoreMin: 90 };
-const HTTP_TESTS = [
-  'client-address',
-  'client-secret-basic',
-  'form',
-  'http-parser',
-  'load-limit',
-  'operator-access',
-  'own-hosts',
-  'pipelined-requests',
-  'rejection-delay',
-  'require-bearer',
-  'token-endpoint',
-].map((name) => `adapters/http/${name}`);
+const HTTP_TESTS = ['connections', 'operator', 'parsing', 'token-endpoint'].map((name) => `adapters/http/${name}`);
 
 /** What decides whether the database can be used, as far as a test can find out without one. */
 const DATABASE_HEALTH = {

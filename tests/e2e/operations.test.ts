@@ -22,6 +22,7 @@ import { followProgram, runProgram } from '../support/program.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { runInProcess } from '../support/run-in-process.ts';
+import { GOOD_CLIENT, GOOD_SECRET, startServiceUnderTest } from '../support/running-service.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { OPERATOR_TOKEN, readStatus, startServiceForOperator } from '../support/status.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -376,6 +377,18 @@ describe('traces of a service', () => {
 describe('the audit log of a service', () => {
   const WRONG_SECRET = { ...DEMO_TOKEN_REQUEST, client_secret: 'wrong' };
 
+  /** A service in this process, for tests that send it no signal. */
+  async function startInProcess(environment: Readonly<Record<string, string>>) {
+    const MANAGEMENT_PORT = String(await freePort());
+    const service = await startServiceUnderTest({ environment: { ...environment, MANAGEMENT_PORT } });
+    return { ...service, managementUrl: `http://127.0.0.1:${MANAGEMENT_PORT}` };
+  }
+  const GOOD_TOKEN_REQUEST = {
+    grant_type: 'client_credentials',
+    client_id: GOOD_CLIENT.client_id,
+    client_secret: GOOD_SECRET,
+  };
+
   let folder: string;
   let path: string;
   beforeEach(() => {
@@ -446,35 +459,37 @@ describe('the audit log of a service', () => {
       async (_what, code) => {
         using pipe = new UnreadPipe();
         const settings = { AUDIT_FILE: pipe.path, AUDIT_REQUIRED: 'true', PUBLIC_METADATA: 'true' };
-        const service = await startServiceProcess(settings);
-        await using program = service.program;
-        const first = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+        await using service = await startInProcess(settings);
+        const first = await requestToken(service.url, GOOD_TOKEN_REQUEST);
         let text = pipe.read();
         expect(requestIdsOf(auditLinesIn(text), 'token_issued')).toEqual(new Set([first.headers['x-request-id']]));
 
         if (code === 'EPIPE') pipe.closeReader();
         else pipe.fill();
         let isAnswered = false;
-        const waiting = requestToken(service.url, DEMO_TOKEN_REQUEST).finally(() => {
+        const waiting = requestToken(service.url, GOOD_TOKEN_REQUEST).finally(() => {
           isAnswered = true;
         });
         // Who needs no line does not wait.
         while (!isAnswered) expect((await send(service.url, '/oauth2/jwks')).status).toBe(200);
-        for (const answer of [await waiting, await requestToken(service.url, WRONG_SECRET)]) {
+        for (const answer of [
+          await waiting,
+          await requestToken(service.url, { ...GOOD_TOKEN_REQUEST, client_secret: 'wrong' }),
+        ]) {
           expect([answer.status, answer.json()]).toEqual([503, { error: 'temporarily_unavailable' }]);
           expect(answer.headers['retry-after']).toBe('1');
         }
         const notReady = await send(service.managementUrl, '/readyz');
         expect(notReady.status).toBe(503);
         expect(notReady.text).toContain(`audit lines cannot be written: ${code}`);
-        await program.printed(new RegExp(`"event":"audit_unavailable","code":"${code}"`));
+        expect(service.logLines()).toContainEqual(expect.objectContaining({ event: 'audit_unavailable', code }));
 
         if (code === 'EPIPE') pipe.openReader();
         await until(async () => {
           text += pipe.read();
           return (await send(service.managementUrl, '/readyz')).status === 200;
         }, 'it is ready again');
-        const last = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+        const last = await requestToken(service.url, GOOD_TOKEN_REQUEST);
         expect(last.status).toBe(200);
         text += pipe.read();
         const lines = auditLinesIn(text);
@@ -486,10 +501,9 @@ describe('the audit log of a service', () => {
     );
 
     it('issues tokens with a full disk if AUDIT_REQUIRED is false, and counts the lost lines', async () => {
-      const service = await startServiceProcess({ AUDIT_FILE: '/dev/full' });
-      await using program = service.program;
+      await using service = await startInProcess({ AUDIT_FILE: '/dev/full' });
       for (let count = 0; count < 20; count += 1) {
-        expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+        expect((await requestToken(service.url, GOOD_TOKEN_REQUEST)).status).toBe(200);
       }
       await until(async () => {
         const { text } = await send(service.managementUrl, '/metrics');
@@ -498,8 +512,6 @@ describe('the audit log of a service', () => {
       const { status, text } = await send(service.managementUrl, '/readyz');
       expect(status).toBe(200);
       expect(text).toContain('audit lines are lost: ENOSPC');
-      program.process.kill('SIGTERM');
-      expect(await program.ended()).toBe(0);
     });
   });
 
@@ -514,12 +526,10 @@ describe('the audit log of a service', () => {
   it('a program may read the audit log through a named pipe', async () => {
     execFileSync('mkfifo', [path]);
     await using reader = followProgram(spawn('cat', [path]));
-    const service = await startServiceProcess({ AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
-    await using program = service.program;
-    const { headers } = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+    const service = await startInProcess({ AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
+    const { headers } = await requestToken(service.url, GOOD_TOKEN_REQUEST);
     await reader.printed(new RegExp(`"event":"token_issued".*"request_id":"${headers['x-request-id']}"`));
-    program.process.kill('SIGTERM');
-    expect(await program.ended()).toBe(0);
+    await service.stop();
     expect(await reader.ended()).toBe(0);
   });
 
@@ -527,11 +537,10 @@ describe('the audit log of a service', () => {
     'a named pipe keeps what nobody has read for the next reader, and loses it when service and reader have ended, with AUDIT_REQUIRED=%s',
     async (AUDIT_REQUIRED) => {
       using pipe = new UnreadPipe();
-      const service = await startServiceProcess({ AUDIT_FILE: pipe.path, AUDIT_REQUIRED });
-      await using program = service.program;
+      const service = await startInProcess({ AUDIT_FILE: pipe.path, AUDIT_REQUIRED });
       // From now on, the service is the only one that writes.
       closeSync(pipe.writer);
-      const issue = async () => (await requestToken(service.url, DEMO_TOKEN_REQUEST)).headers['x-request-id'];
+      const issue = async () => (await requestToken(service.url, GOOD_TOKEN_REQUEST)).headers['x-request-id'];
       const isWritten = async () => {
         const samples = readSamples((await send(service.managementUrl, '/metrics')).text);
         return total(samples, 'auth_audit_buffered_bytes') === 0;
@@ -542,11 +551,10 @@ describe('the audit log of a service', () => {
       pipe.openReader();
       expect(requestIdsOf(auditLinesIn(pipe.read()), 'token_issued')).toEqual(ids);
 
-      expect((await requestToken(service.url, DEMO_TOKEN_REQUEST)).status).toBe(200);
+      expect((await requestToken(service.url, GOOD_TOKEN_REQUEST)).status).toBe(200);
       await until(isWritten, 'the pipe has the line');
       pipe.closeReader();
-      program.process.kill('SIGTERM');
-      expect(await program.ended()).toBe(0);
+      await service.stop();
       pipe.openReader();
       expect(pipe.read()).toBe('');
     },

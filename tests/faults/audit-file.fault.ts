@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { auditLinesIn, readAuditFile, requestIdsOf } from '../support/audit-lines.ts';
 import { requestToken, send } from '../support/http.ts';
-import { limitFiles } from '../support/limit-files.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
+import { limitFiles } from './limit-files.ts';
 
 const CONNECTIONS = 4;
 const CALLERS = 16;

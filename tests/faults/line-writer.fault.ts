@@ -3,11 +3,11 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { limitFiles } from '../support/limit-files.ts';
-import { numberedLine, readNumberedLines } from '../support/numbered-line.ts';
 import { followProgram, type Program, runProgram } from '../support/program.ts';
 import { UnreadPipe } from '../support/unread-pipe.ts';
 import { until } from '../support/until.ts';
+import { limitFiles } from './limit-files.ts';
+import { numberedLine, readNumberedLines } from './numbered-line.ts';
 
 const KILLS = 20;
 const ROUNDS = 12;
@@ -31,7 +31,7 @@ function random(bound: number): number {
 }
 
 const startWriter = (file: string, first: number) =>
-  runProgram('tests/support/write-lines.ts', {}, [file, String(first)]);
+  runProgram('tests/faults/write-lines.ts', {}, [file, String(first)]);
 
 /** The lines that the writer was told to be written. */
 const numbersOf = (writer: Program) => writer.stdout().match(/^\d+$/gm)?.map(Number) ?? [];
@@ -128,7 +128,7 @@ describe(`a writer of required lines (seed ${SEED})`, () => {
     'continues behind a disk that became full %d bytes from the end of a line',
     async (offset) => {
       const size = [0, 1, 2, 3, 4].reduce((sum, number) => sum + numberedLine(number).length, offset);
-      const writer = ['tests/support/write-lines.ts', path, '0'];
+      const writer = ['tests/faults/write-lines.ts', path, '0'];
       await using program = followProgram(spawn('prlimit', [`--fsize=${size}:unlimited`, process.execPath, ...writer]));
       await program.printed(/refused/);
       limitFiles(program, 'unlimited');

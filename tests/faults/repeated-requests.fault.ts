@@ -15,7 +15,7 @@ const TOKENS_FOR_EACH_REFUSAL = 0.15;
 async function startFlood(path?: string) {
   const service = await startServiceProcess({ PUBLIC_METADATA: 'true' });
   const args = [new URL(service.url).port, String(CONNECTIONS), ...(path === undefined ? [] : [path])];
-  const flood = runProgram('tests/support/repeat-requests.ts', {}, args);
+  const flood = runProgram('tests/faults/repeat-requests.ts', {}, args);
   return {
     url: service.url,
     /** How often each status was answered so far. */

@@ -41,7 +41,7 @@ describe('the service', () => {
 
   it('ends after the grace and drain times even if its event loop is blocked', async () => {
     const times = { SHUTDOWN_GRACE_MS: '3000', SHUTDOWN_DRAIN_MS: '0' };
-    const { program } = await startServiceProcess(times, ['--import', './tests/support/block-on-signal.ts']);
+    const { program } = await startServiceProcess(times, ['--import', './tests/faults/block-on-signal.ts']);
     await using _program = program;
     program.process.kill('SIGTERM');
     await program.printed(/"event":"stopping"/);

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { COST, casesToldApart, ranksOf, timedService, Z_MAX } from '../adapters/http/refusal-times.ts';
+import { COST, casesToldApart, ranksOf, timedService, Z_MAX } from './refusal-times.ts';
 
 const SAMPLES = 300;
 

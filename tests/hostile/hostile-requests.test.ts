@@ -1,6 +1,43 @@
+import { afterAll } from '@jest/globals';
+import { GOOD_CLIENT } from '../support/running-service.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-database.ts';
+import { answeredWith, EVERYTHING } from './capabilities.ts';
 import { describeHostileRequests } from './describe-hostile.ts';
-import { startHostileService } from './hostile-service.ts';
+import { startHostileService, startHostileServiceWithTls, WRONGED_CLIENT } from './hostile-service.ts';
 import { HOSTILE_REQUESTS } from './hostile-table.ts';
+import { STORED, type StoredRow } from './stored-rows.ts';
 
-// tests/faults/slow-connections.fault.ts has those that take 15 s.
-describeHostileRequests('hostile requests', () => startHostileService(), HOSTILE_REQUESTS);
+// tests/faults/slow-connections.fault.ts has the requests that take 15 s.
+
+/** A table of another application, with no rule about its rows. */
+const TABLE = `create table clients (id bigint generated always as identity, client_id text, client_secret text,
+  client_name text, scope text)`;
+const INSERT = `insert into clients (client_id, client_secret, client_name, scope)
+  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[])`;
+
+let database: TestDatabase;
+afterAll(() => database.drop());
+
+async function startWithTable() {
+  database = await createTestDatabase();
+  await database.query(TABLE);
+  const rows: readonly StoredRow[] = [GOOD_CLIENT, WRONGED_CLIENT, ...STORED.flatMap(({ rows: hostile }) => hostile)];
+  const complete = rows.map((row) => ({ ...GOOD_CLIENT, ...row }));
+  const columns = (['client_id', 'client_secret', 'client_name', 'scope'] as const).map((column) =>
+    complete.map((row) => row[column]),
+  );
+  await database.query(INSERT, columns);
+  return startHostileService({ settings: { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, ...PATIENT } });
+}
+
+describeHostileRequests('hostile requests with PostgreSQL', startWithTable, {
+  ...HOSTILE_REQUESTS,
+  'stored rows': STORED.map(({ request }) => request),
+});
+
+// tests/faults/capabilities.fault.ts has each of the capabilities by itself.
+describeHostileRequests(
+  'hostile requests over TLS, with every capability switched on',
+  () => startHostileServiceWithTls(EVERYTHING.options),
+  answeredWith(EVERYTHING, HOSTILE_REQUESTS),
+);

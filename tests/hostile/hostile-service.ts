@@ -76,12 +76,17 @@ export async function startHostileService(options: HostileServiceOptions = {}): 
 }
 
 /** The same with TLS on its public port. */
-export function startHostileServiceWithTls(): Promise<HostileService> {
+export function startHostileServiceWithTls(options: HostileServiceOptions = {}): Promise<HostileService> {
   using authority = new CertificateAuthority();
   const { certificate, key } = authority.issue('DNS:issuer.test');
   return startHostileService({
-    settings: { BASE_URL: 'https://issuer.test', TOKEN_ISSUER: ISSUER },
-    files: { TLS_CERT_FILE: readFileSync(certificate, 'utf8'), TLS_KEY_FILE: readFileSync(key, 'utf8') },
+    ...options,
+    settings: { BASE_URL: 'https://issuer.test', TOKEN_ISSUER: ISSUER, ...options.settings },
+    files: {
+      TLS_CERT_FILE: readFileSync(certificate, 'utf8'),
+      TLS_KEY_FILE: readFileSync(key, 'utf8'),
+      ...options.files,
+    },
   });
 }
 

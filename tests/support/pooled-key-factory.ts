@@ -1,5 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { RsaSigner } from '../../adapters/jwt/algorithms.ts';
 import { createKeyFactory, readPublicKey } from '../../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import type { KeyFactory } from '../../application/ports/key-provider.ts';
@@ -12,6 +13,8 @@ export const KEY_POOL_VARIABLE = 'TEST_KEY_POOL';
 const POOL_SIZE = 8;
 
 let pool: readonly Buffer[] | undefined;
+/** Of all factories, so that two services of a test have different keys. */
+let made = 0;
 
 /** RSA-2048 private keys in PKCS#8 (DER), as a key pool has them. */
 export function generateKeyPool(): readonly Buffer[] {
@@ -24,8 +27,7 @@ export function generateKeyPool(): readonly Buffer[] {
  * Makes key pairs with new ids from a few RSA keys that it uses again and again, since generating one takes 0.1 s. Only for
  * tests that need real keys, not new ones.
  */
-export function pooledKeyFactory(): KeyFactory {
-  let made = 0;
+export function pooledKeyFactory(threads: RsaSigner = threadsAtOnce): KeyFactory {
   return {
     algorithms: { preferred: 'RS256', withOlderPeers: 'RS256' },
     read: readPublicKey,
@@ -35,7 +37,7 @@ export function pooledKeyFactory(): KeyFactory {
       made += 1;
       if (der === undefined) throw new Error('the key pool is empty');
       const file = { key: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }), kid: randomUUID() };
-      return createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, file }).make('RS256');
+      return createKeyFactory({ ids: new RandomIdGenerator(), threads, file }).make('RS256');
     },
   };
 }

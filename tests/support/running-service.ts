@@ -1,4 +1,6 @@
 import type { DependencyContainer } from 'tsyringe';
+import type { RsaSigner } from '../../adapters/jwt/algorithms.ts';
+import { SigningThreads } from '../../adapters/jwt/signing-threads.ts';
 import type { Override } from '../../config/capability.ts';
 import { buildContainer } from '../../config/container.ts';
 import { PARTS } from '../../config/parts.ts';
@@ -8,6 +10,7 @@ import { startProcess } from '../../config/start-process.ts';
 import { success } from '../../domain/result.ts';
 import { recordAnswersOf, takeAnswersOf } from './answer-record.ts';
 import { createLogBuffer } from './log-buffer.ts';
+import { pooledKeyFactory } from './pooled-key-factory.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
 
 export const ISSUER = 'http://issuer.test';
@@ -54,7 +57,10 @@ export interface ServiceUnderTest extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** The real service, built as in production, on a free loopback port, with its log kept in memory. */
+/**
+ * The real service, built as in production, on a free loopback port, with its log kept in memory. So that it starts fast, one thread
+ * signs, and its RSA keys were generated before.
+ */
 export async function startServiceUnderTest(options: ServiceOptions = {}): Promise<ServiceUnderTest> {
   const environment = {
     CLIENT_REPOSITORY: 'memory',
@@ -74,6 +80,12 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   const { settings } = configuration.value;
   const container = await buildContainer({ ...configuration.value, ...options.limits }, (container) => {
     container.registerInstance(PARTS.log, log);
+    container.registerInstance(PARTS.signingThreads, new SigningThreads(1));
+    if (settings.KEY_FILE === undefined && settings.TOKEN_SIGNING_ALG === 'RS256') {
+      // Those that `override` puts in their place.
+      const sign: RsaSigner['sign'] = (by, input) => container.resolve(PARTS.signingThreads).sign(by, input);
+      container.registerInstance(PARTS.keyFactory, pooledKeyFactory({ sign }));
+    }
     // As in production, audit lines are on standard output unless there is a file for them.
     if (settings.AUDIT_FILE === undefined) {
       const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };

@@ -1,214 +1,227 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { PassThrough, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from '@jest/globals';
+import bcrypt from 'bcrypt';
+import { runClients } from '../../../adapters/cli/clients-program/run-clients.ts';
+import { explainCommand } from '../../../adapters/cli/federated-jwt/explain-command.ts';
 import { readClientsFile } from '../../../adapters/files/clients-file.ts';
 import { DETAIL_TABLES as TABLES } from '../../../application/clients-program/detail-tables.ts';
+import { openExplain } from '../../../config/capabilities/federated-jwt/open-explain.ts';
+import { writeClientsFile } from '../../support/bulk-clients.ts';
+import { clientsTable } from '../../support/clients-table.ts';
 import { freshTables } from '../../support/details-tables.ts';
-import { runLine } from '../../support/program.ts';
-import { GOOD_CLIENT } from '../../support/running-service.ts';
+import { runLine, runProgram } from '../../support/program.ts';
+import { GOOD_CLIENT, GOOD_SECRET, PLAIN_CLIENT } from '../../support/running-service.ts';
 import { createSqliteFile } from '../../support/sqlite-file.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
-import { clientsInProcess, type RunClients } from './clients-program.ts';
+import { PLATFORMS, platformOf, ruleOf, WorkloadIssuer, WorkloadKey } from '../../support/workload-issuer.ts';
+import { clientsInProcess, clientsProgram, type Run, type RunClients } from './clients-program.ts';
 
-const DETAIL_TABLES = Object.values(TABLES).map(({ name }) => name);
-const HASH = GOOD_CLIENT.client_secret;
-const JWK = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k"1\\\u202e' };
-const ODD = `quote " apostrophe ' back\\slash \u{1f511} \u202e é , ] } %_ $1`;
-const LONG = 'x'.repeat(2_000);
-const HUGE_CLAIMS = Object.fromEntries(Array.from({ length: 20 }, (_, number) => [`/claim-${number}`, LONG]));
-const BARE = { secrets: [], jwks: { keys: [] }, federated_subjects: [], resources: [] };
+describe('exports and imports', () => {
+  const DETAIL_TABLES = Object.values(TABLES).map(({ name }) => name);
+  const HASH = GOOD_CLIENT.client_secret;
+  const JWK = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k"1\\\u202e' };
+  const ODD = `quote " apostrophe ' back\\slash \u{1f511} \u202e é , ] } %_ $1`;
+  const LONG = 'x'.repeat(2_000);
+  const HUGE_CLAIMS = Object.fromEntries(Array.from({ length: 20 }, (_, number) => [`/claim-${number}`, LONG]));
+  const BARE = { secrets: [], jwks: { keys: [] }, federated_subjects: [], resources: [] };
 
-/** One client of each kind that an import can store. */
-const CLIENTS = [
-  GOOD_CLIENT,
-  { ...GOOD_CLIENT, client_id: 'locked', client_secret: `!${HASH}` },
-  { ...GOOD_CLIENT, client_id: 'nothing', client_secret: '*' },
-  { ...GOOD_CLIENT, client_id: 'locked-nothing', client_secret: '!*' },
-  { ...GOOD_CLIENT, client_id: ODD, client_name: `two\nlines of ${ODD}`, scope: 'x'.repeat(30_000) },
-  {
-    ...GOOD_CLIENT,
-    client_id: 'detailed',
-    client_secret: '*',
-    secrets: [
-      { secret_id: 'old', name: ODD, client_secret: HASH, expires_at: 1 },
-      { secret_id: 'new-~', name: 'new', client_secret: HASH },
-    ],
-    jwks: { keys: [JWK, { ...JWK, x: '22qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k2', expires_at: 2 }] },
-    federated_subjects: [
-      { issuer: 'https://issuer.example', subject: ODD, claims: { '/a~1b': ODD } },
-      ...Array.from({ length: 10 }, (_, number) => ({ issuer: LONG, subject: `s${number}`, claims: HUGE_CLAIMS })),
-    ],
-    resources: ['https://api.example/', 'urn:a'],
-  },
-];
+  /** One client of each kind that an import can store. */
+  const CLIENTS = [
+    GOOD_CLIENT,
+    { ...GOOD_CLIENT, client_id: 'locked', client_secret: `!${HASH}` },
+    { ...GOOD_CLIENT, client_id: 'nothing', client_secret: '*' },
+    { ...GOOD_CLIENT, client_id: 'locked-nothing', client_secret: '!*' },
+    { ...GOOD_CLIENT, client_id: ODD, client_name: `two\nlines of ${ODD}`, scope: 'x'.repeat(30_000) },
+    {
+      ...GOOD_CLIENT,
+      client_id: 'detailed',
+      client_secret: '*',
+      secrets: [
+        { secret_id: 'old', name: ODD, client_secret: HASH, expires_at: 1 },
+        { secret_id: 'new-~', name: 'new', client_secret: HASH },
+      ],
+      jwks: { keys: [JWK, { ...JWK, x: '22qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k2', expires_at: 2 }] },
+      federated_subjects: [
+        { issuer: 'https://issuer.example', subject: ODD, claims: { '/a~1b': ODD } },
+        ...Array.from({ length: 10 }, (_, number) => ({ issuer: LONG, subject: `s${number}`, claims: HUGE_CLAIMS })),
+      ],
+      resources: ['https://api.example/', 'urn:a'],
+    },
+  ];
 
-let source: TestDatabase;
-let target: TestDatabase;
-let folder: string;
-let file: string;
-let clients: RunClients;
-let onTarget: RunClients;
+  let source: TestDatabase;
+  let target: TestDatabase;
+  let folder: string;
+  let file: string;
+  let clients: RunClients;
+  let onTarget: RunClients;
 
-beforeAll(async () => {
-  [source, target] = await Promise.all([createTestDatabase(), createTestDatabase()]);
-  folder = await mkdtemp(join(tmpdir(), 'clients-moving-'));
-  file = join(folder, 'clients.json');
-  [clients, onTarget] = [clientsInProcess(source.url), clientsInProcess(target.url)];
-}, 120_000);
-afterAll(async () => {
-  await Promise.all([source.drop(), target.drop()]);
-  await rm(folder, { recursive: true });
-});
-beforeEach(async () => {
-  await Promise.all([source, target].map(freshTables));
-  await rm(file, { force: true });
-  await clients(['list']);
-});
+  beforeAll(async () => {
+    [source, target] = await Promise.all([createTestDatabase(), createTestDatabase()]);
+    folder = await mkdtemp(join(tmpdir(), 'clients-moving-'));
+    file = join(folder, 'clients.json');
+    [clients, onTarget] = [clientsInProcess(source.url), clientsInProcess(target.url)];
+  }, 120_000);
+  afterAll(async () => {
+    await Promise.all([source.drop(), target.drop()]);
+    await rm(folder, { recursive: true });
+  });
+  beforeEach(async () => {
+    await Promise.all([source, target].map(freshTables));
+    await rm(file, { force: true });
+    await clients(['list']);
+  });
 
-/** All rows of all tables without what does not move: row ids and created_at. */
-async function rowsOf({ query }: TestDatabase) {
-  const rows = await query(`select 'clients' as t, to_jsonb(clients) - 'id' as row from clients
+  /** All rows of all tables without what does not move: row ids and created_at. */
+  async function rowsOf({ query }: TestDatabase) {
+    const rows = await query(`select 'clients' as t, to_jsonb(clients) - 'id' as row from clients
     ${DETAIL_TABLES.map(
       (table) => `union all select '${table}', to_jsonb(d) - '{registration_id,created_at}'::text[] from ${table} d
       join clients on clients.client_id = d.client_id and clients.id::text = d.registration_id`,
     ).join(' ')} order by 1, 2`);
-  return rows;
-}
+    return rows;
+  }
 
-async function store(run: RunClients, entries: readonly object[], ...options: readonly string[]) {
-  const given = join(folder, 'given.json');
-  await writeFile(given, JSON.stringify(entries));
-  expect(await run(['import', given, ...options])).toMatchObject({ exitCode: 0 });
-}
+  async function store(run: RunClients, entries: readonly object[], ...options: readonly string[]) {
+    const given = join(folder, 'given.json');
+    await writeFile(given, JSON.stringify(entries));
+    expect(await run(['import', given, ...options])).toMatchObject({ exitCode: 0 });
+  }
 
-describe('clients export and import', () => {
-  it('move every row of every table to another database', async () => {
-    await store(clients, CLIENTS);
-    expect(await clients(['export', file])).toMatchObject({ exitCode: 0, stdout: '', stderr: '6 exported.\n' });
-    // Row ids are others there.
-    await store(onTarget, [{ ...GOOD_CLIENT, client_id: 'of the target' }]);
-    await onTarget(['remove', 'of the target']);
-    expect(await onTarget(['import', file])).toMatchObject({ exitCode: 0, stderr: '6 added, 0 replaced.\n' });
-    const rows = await rowsOf(source);
-    expect(rows.map(({ t }) => t)).toEqual(expect.arrayContaining(['clients', ...DETAIL_TABLES]));
-    expect(await rowsOf(target)).toEqual(rows);
-    const back = await onTarget(['export']);
-    expect(back.stdout).toBe(await readFile(file, 'utf8'));
-  });
+  describe('clients export and import', () => {
+    it('move every row of every table to another database', async () => {
+      await store(clients, CLIENTS);
+      expect(await clients(['export', file])).toMatchObject({ exitCode: 0, stdout: '', stderr: '6 exported.\n' });
+      // Row ids are others there.
+      await store(onTarget, [{ ...GOOD_CLIENT, client_id: 'of the target' }]);
+      await onTarget(['remove', 'of the target']);
+      expect(await onTarget(['import', file])).toMatchObject({ exitCode: 0, stderr: '6 added, 0 replaced.\n' });
+      const rows = await rowsOf(source);
+      expect(rows.map(({ t }) => t)).toEqual(expect.arrayContaining(['clients', ...DETAIL_TABLES]));
+      expect(await rowsOf(target)).toEqual(rows);
+      const back = await onTarget(['export']);
+      expect(back.stdout).toBe(await readFile(file, 'utf8'));
+    });
 
-  it('move every row to a SQLite file and back', async () => {
-    await using sqlite = await createSqliteFile();
-    const onFile = clientsInProcess('', { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: sqlite.path });
-    await store(clients, CLIENTS);
-    await clients(['export', file]);
-    expect(await onFile(['import', file])).toMatchObject({ exitCode: 0, stderr: '6 added, 0 replaced.\n' });
-    const back = await onFile(['export']);
-    expect(back).toMatchObject({ exitCode: 0, stdout: await readFile(file, 'utf8') });
-    expect(await onFile(['import', file, '--replace'])).toMatchObject({ exitCode: 0 });
-    expect((await onFile(['export'])).stdout).toBe(back.stdout);
-    expect(await onTarget(['import', file])).toMatchObject({ exitCode: 0 });
-    expect(await rowsOf(target)).toEqual(await rowsOf(source));
-  });
+    it('move every row to a SQLite file and back', async () => {
+      await using sqlite = await createSqliteFile();
+      const onFile = clientsInProcess('', { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: sqlite.path });
+      await store(clients, CLIENTS);
+      await clients(['export', file]);
+      expect(await onFile(['import', file])).toMatchObject({ exitCode: 0, stderr: '6 added, 0 replaced.\n' });
+      const back = await onFile(['export']);
+      expect(back).toMatchObject({ exitCode: 0, stdout: await readFile(file, 'utf8') });
+      expect(await onFile(['import', file, '--replace'])).toMatchObject({ exitCode: 0 });
+      expect((await onFile(['export'])).stdout).toBe(back.stdout);
+      expect(await onTarget(['import', file])).toMatchObject({ exitCode: 0 });
+      expect(await rowsOf(target)).toEqual(await rowsOf(source));
+    });
 
-  it('make the target the same with --replace, also where it had more, and keep its locks', async () => {
-    const [, , , , , detailed] = CLIENTS;
-    const resources = ['https://more.example/'];
-    await store(clients, [...CLIENTS.slice(0, 3), { ...detailed, secrets: [], resources: [] }]);
-    await store(onTarget, [
-      { ...GOOD_CLIENT, resources },
-      { ...detailed, client_secret: '!*' },
-    ]);
-    await clients(['export', file]);
-    const replaced = await onTarget(['import', file, '--replace']);
-    expect(replaced).toMatchObject({ exitCode: 0, stderr: '2 added, 2 replaced.\nClient detailed stays disabled.\n' });
-    await onTarget(['enable', 'detailed']);
-    expect(await rowsOf(target)).toEqual(await rowsOf(source));
-  });
+    it('make the target the same with --replace, also where it had more, and keep its locks', async () => {
+      const [, , , , , detailed] = CLIENTS;
+      const resources = ['https://more.example/'];
+      await store(clients, [...CLIENTS.slice(0, 3), { ...detailed, secrets: [], resources: [] }]);
+      await store(onTarget, [
+        { ...GOOD_CLIENT, resources },
+        { ...detailed, client_secret: '!*' },
+      ]);
+      await clients(['export', file]);
+      const replaced = await onTarget(['import', file, '--replace']);
+      expect(replaced).toMatchObject({
+        exitCode: 0,
+        stderr: '2 added, 2 replaced.\nClient detailed stays disabled.\n',
+      });
+      await onTarget(['enable', 'detailed']);
+      expect(await rowsOf(target)).toEqual(await rowsOf(source));
+    });
 
-  it('keep with --replace what an entry does not mention', async () => {
-    await store(clients, [{ ...GOOD_CLIENT, resources: ['urn:a'], jwks: { keys: [JWK] } }]);
-    await store(clients, [{ ...GOOD_CLIENT, client_name: 'Renamed', resources: ['urn:b'] }], '--replace');
-    expect((await clients(['show', 'good-client', '--json'])).json()).toMatchObject({
-      client_name: 'Renamed',
-      resources: ['urn:b'],
-      keys: [{ kid: JWK.kid }],
+    it('keep with --replace what an entry does not mention', async () => {
+      await store(clients, [{ ...GOOD_CLIENT, resources: ['urn:a'], jwks: { keys: [JWK] } }]);
+      await store(clients, [{ ...GOOD_CLIENT, client_name: 'Renamed', resources: ['urn:b'] }], '--replace');
+      expect((await clients(['show', 'good-client', '--json'])).json()).toMatchObject({
+        client_name: 'Renamed',
+        resources: ['urn:b'],
+        keys: [{ kid: JWK.kid }],
+      });
+    });
+
+    it('work as the manual says', async () => {
+      await store(clients, CLIENTS);
+      const manual = await readFile('docs/managing-clients.md', 'utf8');
+      const lines = [...manual.matchAll(/^DATABASE_URL=\S+ npm run clients -- ((?:export|import) .*)$/gm)];
+      const urls = [source.url, target.url];
+      for (const [, line = ''] of lines) {
+        const args = line.split(' ').map((word) => (word === 'clients.json' ? file : word));
+        expect(await clientsInProcess(urls.shift() ?? '')(args)).toMatchObject({ exitCode: 0 });
+      }
+      expect(urls).toEqual([]);
+      expect(await rowsOf(target)).toEqual(await rowsOf(source));
     });
   });
 
-  it('work as the manual says', async () => {
-    await store(clients, CLIENTS);
-    const manual = await readFile('docs/managing-clients.md', 'utf8');
-    const lines = [...manual.matchAll(/^DATABASE_URL=\S+ npm run clients -- ((?:export|import) .*)$/gm)];
-    const urls = [source.url, target.url];
-    for (const [, line = ''] of lines) {
-      const args = line.split(' ').map((word) => (word === 'clients.json' ? file : word));
-      expect(await clientsInProcess(urls.shift() ?? '')(args)).toMatchObject({ exitCode: 0 });
-    }
-    expect(urls).toEqual([]);
-    expect(await rowsOf(target)).toEqual(await rowsOf(source));
-  });
-});
+  describe('clients export', () => {
+    it('writes a clients file that the service reads, one client on each line, in the order of ids', async () => {
+      await store(clients, [
+        { ...GOOD_CLIENT, client_id: 'b' },
+        { ...GOOD_CLIENT, client_id: 'a' },
+      ]);
+      const { stdout } = await clients(['export']);
+      const [a, b] = ['a', 'b'].map((client_id) => JSON.stringify({ ...GOOD_CLIENT, client_id, ...BARE }));
+      expect(stdout).toBe(`[\n${a},\n${b}\n]\n`);
+      expect(readClientsFile(stdout)).toMatchObject({ ok: true, value: [{ clientId: 'a' }, { clientId: 'b' }] });
+    });
 
-describe('clients export', () => {
-  it('writes a clients file that the service reads, one client on each line, in the order of ids', async () => {
-    await store(clients, [
-      { ...GOOD_CLIENT, client_id: 'b' },
-      { ...GOOD_CLIENT, client_id: 'a' },
-    ]);
-    const { stdout } = await clients(['export']);
-    const [a, b] = ['a', 'b'].map((client_id) => JSON.stringify({ ...GOOD_CLIENT, client_id, ...BARE }));
-    expect(stdout).toBe(`[\n${a},\n${b}\n]\n`);
-    expect(readClientsFile(stdout)).toMatchObject({ ok: true, value: [{ clientId: 'a' }, { clientId: 'b' }] });
-  });
+    it('writes an empty array if there is no client, and only ids of a prefix', async () => {
+      expect(await clients(['export'])).toMatchObject({ exitCode: 0, stdout: '[]\n', stderr: '0 exported.\n' });
+      await store(clients, CLIENTS);
+      const run = await clients(['export', '--prefix', 'locked']);
+      expect(JSON.parse(run.stdout)).toMatchObject([{ client_id: 'locked' }, { client_id: 'locked-nothing' }]);
+    });
 
-  it('writes an empty array if there is no client, and only ids of a prefix', async () => {
-    expect(await clients(['export'])).toMatchObject({ exitCode: 0, stdout: '[]\n', stderr: '0 exported.\n' });
-    await store(clients, CLIENTS);
-    const run = await clients(['export', '--prefix', 'locked']);
-    expect(JSON.parse(run.stdout)).toMatchObject([{ client_id: 'locked' }, { client_id: 'locked-nothing' }]);
-  });
+    it('creates a file that only its owner can read, and overwrites none', async () => {
+      await store(clients, CLIENTS);
+      await clients(['export', file]);
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      const before = await readFile(file, 'utf8');
+      const message = `The file ${file} exists already (EEXIST).\n`;
+      expect(await clients(['export', file])).toMatchObject({ exitCode: 1, stdout: '', stderr: message });
+      expect(await readFile(file, 'utf8')).toBe(before);
+    });
 
-  it('creates a file that only its owner can read, and overwrites none', async () => {
-    await store(clients, CLIENTS);
-    await clients(['export', file]);
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
-    const before = await readFile(file, 'utf8');
-    const message = `The file ${file} exists already (EEXIST).\n`;
-    expect(await clients(['export', file])).toMatchObject({ exitCode: 1, stdout: '', stderr: message });
-    expect(await readFile(file, 'utf8')).toBe(before);
-  });
-
-  it('names what import would refuse, shows none of it, and exports the rest', async () => {
-    await source.query('drop table clients');
-    await source.query(
-      'create table clients (id bigint, client_id text, client_secret text, client_name text, scope text)',
-    );
-    const insert = 'insert into clients values ($1, $2, $3, $4, $5)';
-    const rows: readonly (readonly [string | null, string, string, string])[] = [
-      ['double', HASH, 'One', 'read'],
-      ['double', HASH, 'Other', 'read'],
-      ['good', HASH, 'Good', 'read'],
-      ['huge', HASH, 'x'.repeat(2_000_000), 'read'],
-      ['json', '*', 'Not JSON', 'read'],
-      ['noop', '{noop}its-secret', 'Plain', 'read'],
-      ['other', '{bcrypt}its-secret', 'Other encoding', 'read'],
-      ['scope', HASH, 'No scope', ' '],
-      ['subject', '*', 'Many secrets', 'read'],
-      [null, HASH, 'Nobody', 'read'],
-    ];
-    for (const [id, row] of rows.entries()) await source.query(insert, [id, ...row]);
-    await source.query(
-      "insert into client_keys (client_id, registration_id, key_id, jwk) values ('json', '4', 'a', 'its-secret')",
-    );
-    await source.query(
-      "insert into client_subjects (client_id, registration_id, issuer, subject, claims) values ('subject', '8', 'i', 's', '{\"/a\": 1}')",
-    );
-    const run = await clients(['export']);
-    expect(run.exitCode).toBe(1);
-    expect(JSON.parse(run.stdout)).toMatchObject([{ client_id: 'good' }]);
-    expect(run.stdout + run.stderr).not.toContain('its-secret');
-    expect(run.stderr).toBe(`Row 0, client double: client_id must be unique; it is not exported.
+    it('names what import would refuse, shows none of it, and exports the rest', async () => {
+      await source.query('drop table clients');
+      await source.query(
+        'create table clients (id bigint, client_id text, client_secret text, client_name text, scope text)',
+      );
+      const insert = 'insert into clients values ($1, $2, $3, $4, $5)';
+      const rows: readonly (readonly [string | null, string, string, string])[] = [
+        ['double', HASH, 'One', 'read'],
+        ['double', HASH, 'Other', 'read'],
+        ['good', HASH, 'Good', 'read'],
+        ['huge', HASH, 'x'.repeat(2_000_000), 'read'],
+        ['json', '*', 'Not JSON', 'read'],
+        ['noop', '{noop}its-secret', 'Plain', 'read'],
+        ['other', '{bcrypt}its-secret', 'Other encoding', 'read'],
+        ['scope', HASH, 'No scope', ' '],
+        ['subject', '*', 'Many secrets', 'read'],
+        [null, HASH, 'Nobody', 'read'],
+      ];
+      for (const [id, row] of rows.entries()) await source.query(insert, [id, ...row]);
+      await source.query(
+        "insert into client_keys (client_id, registration_id, key_id, jwk) values ('json', '4', 'a', 'its-secret')",
+      );
+      await source.query(
+        "insert into client_subjects (client_id, registration_id, issuer, subject, claims) values ('subject', '8', 'i', 's', '{\"/a\": 1}')",
+      );
+      const run = await clients(['export']);
+      expect(run.exitCode).toBe(1);
+      expect(JSON.parse(run.stdout)).toMatchObject([{ client_id: 'good' }]);
+      expect(run.stdout + run.stderr).not.toContain('its-secret');
+      expect(run.stderr).toBe(`Row 0, client double: client_id must be unique; it is not exported.
 Row 1, client double: client_id must be unique; it is not exported.
 Row 3, client huge: it is longer than 1 MiB, or its details are not JSON; it is not exported.
 Row 4, client json: it is longer than 1 MiB, or its details are not JSON; it is not exported.
@@ -220,34 +233,637 @@ Row 9, client : client_id must have 1 to 255 characters and no control character
 1 exported.
 9 not exported: import would refuse them.
 `);
+    });
+
+    it('works without the tables of details', async () => {
+      await store(clients, [GOOD_CLIENT]);
+      const { stdout } = await clients(['export']);
+      await source.query(`drop table ${DETAIL_TABLES.join(', ')}`);
+      expect(await clients(['export'])).toMatchObject({ exitCode: 0, stdout });
+      await writeFile(file, stdout);
+      expect(await clients(['import', file, '--replace'])).toMatchObject({ exitCode: 0 });
+      await writeFile(file, JSON.stringify([{ ...GOOD_CLIENT, resources: ['urn:a'] }]));
+      const refused = await clients(['import', file, '--replace']);
+      expect(refused).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('run npm run migrate first') });
+      await source.query('drop schema public cascade');
+      await source.query('create schema public');
+    });
+
+    it.each([
+      ['a full disk', 'export > /dev/full', 'Standard output failed (ENOSPC) before the whole answer was written.'],
+      ['a full disk of its file', 'export /dev/full', 'exists already (EEXIST)'],
+      ['a reader that stops', 'export | true; exit $PIPESTATUS', 'Standard output was closed before'],
+    ])('ends with a message and exit code 1 at %s', async (_what, line, message) => {
+      await store(
+        clients,
+        Array.from({ length: 5_000 }, (_, number) => ({ ...GOOD_CLIENT, client_id: `${number}` })),
+      );
+      const command = `bash -c "'${process.execPath}' config/clients.ts ${line.replaceAll('$', '\\$')}"`;
+      await using program = runLine(command, { DATABASE_URL: source.url });
+      expect(await program.ended()).toBe(1);
+      expect(program.stderr()).toContain(message);
+    });
+  });
+});
+
+describe('imports', () => {
+  let database: TestDatabase;
+  let clients: RunClients;
+  let folder: string;
+  let file: string;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    clients = clientsInProcess(database.url);
+    folder = await mkdtemp(join(tmpdir(), 'clients-file-'));
+    file = join(folder, 'clients.json');
+  }, 120_000);
+  afterAll(async () => {
+    await database.drop();
+    await rm(folder, { recursive: true });
+  });
+  beforeEach(async () => {
+    await database.query('drop table if exists clients');
   });
 
-  it('works without the tables of details', async () => {
-    await store(clients, [GOOD_CLIENT]);
-    const { stdout } = await clients(['export']);
-    await source.query(`drop table ${DETAIL_TABLES.join(', ')}`);
-    expect(await clients(['export'])).toMatchObject({ exitCode: 0, stdout });
-    await writeFile(file, stdout);
-    expect(await clients(['import', file, '--replace'])).toMatchObject({ exitCode: 0 });
-    await writeFile(file, JSON.stringify([{ ...GOOD_CLIENT, resources: ['urn:a'] }]));
-    const refused = await clients(['import', file, '--replace']);
-    expect(refused).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('run npm run migrate first') });
-    await source.query('drop schema public cascade');
-    await source.query('create schema public');
-  });
+  async function importClients(entries: unknown, ...options: readonly string[]): Promise<Run> {
+    await writeFile(file, JSON.stringify(entries));
+    return clients(['import', file, '--cost', '4', ...options]);
+  }
 
-  it.each([
-    ['a full disk', 'export > /dev/full', 'Standard output failed (ENOSPC) before the whole answer was written.'],
-    ['a full disk of its file', 'export /dev/full', 'exists already (EEXIST)'],
-    ['a reader that stops', 'export | true; exit $PIPESTATUS', 'Standard output was closed before'],
-  ])('ends with a message and exit code 1 at %s', async (_what, line, message) => {
-    await store(
-      clients,
-      Array.from({ length: 5_000 }, (_, number) => ({ ...GOOD_CLIENT, client_id: `${number}` })),
+  function rows() {
+    return database.query('select client_id, client_secret, client_name, scope from clients order by client_id');
+  }
+
+  describe('clients import', () => {
+    it('registers every client of a clients file, and hashes plain secrets', async () => {
+      const run = await importClients([PLAIN_CLIENT, GOOD_CLIENT]);
+      expect(run).toMatchObject({ exitCode: 0, stdout: '', stderr: '2 added, 0 replaced.\n' });
+      const [good, plain] = await rows();
+      expect(good).toEqual(GOOD_CLIENT);
+      expect(plain).toEqual({ ...PLAIN_CLIENT, client_secret: expect.stringMatching(/^\$2b\$04\$/) });
+      expect(await bcrypt.compare('plain-secret', String(plain?.['client_secret']))).toBe(true);
+    });
+
+    it('registers all clients or none, and reports taken ids with their positions', async () => {
+      await importClients([GOOD_CLIENT]);
+      const before = await rows();
+      const another = { ...PLAIN_CLIENT, client_id: 'another' };
+      const run = await importClients([PLAIN_CLIENT, GOOD_CLIENT, another], '--json');
+      expect(run).toMatchObject({
+        exitCode: 1,
+        stdout: '',
+        stderr: `The file ${file} is refused; nothing was changed:\n  entry 1: client_id is registered already\n`,
+      });
+      expect(await rows()).toEqual(before);
+    });
+
+    it('says with --dry-run what it would do, refuses what it would refuse, and stores and records nothing', async () => {
+      await importClients([GOOD_CLIENT]);
+      const before = await rows();
+      const entries = [PLAIN_CLIENT, { ...GOOD_CLIENT, client_name: 'Renamed' }];
+      expect(await importClients(entries, '--dry-run')).toMatchObject({
+        exitCode: 1,
+        stderr: `The file ${file} is refused; nothing was changed:\n  entry 1: client_id is registered already\n`,
+      });
+      const stderr = '1 would be added, 1 replaced, 0 of them still disabled. Nothing was changed.\n';
+      const rehearsed = await importClients(entries, '--dry-run', '--replace');
+      expect(rehearsed).toMatchObject({ exitCode: 0, stdout: '', stderr, audit: [] });
+      expect(await rows()).toEqual(before);
+      expect(await importClients(entries, '--dry-run', '--json')).toMatchObject({ exitCode: 2 });
+      expect((await importClients(entries, '--replace')).stderr).toBe('1 added, 1 replaced.\n');
+    });
+
+    it('does nothing where npm has kept --dry-run for itself', async () => {
+      await importClients([GOOD_CLIENT]);
+      await writeFile(file, JSON.stringify([PLAIN_CLIENT]));
+      const withNpm = clientsInProcess(database.url, { npm_config_dry_run: 'true' });
+      const stderr = 'npm has kept --dry-run for itself: write two dashes before the command, npm run clients -- …\n';
+      expect(await withNpm(['import', file])).toMatchObject({ exitCode: 2, stderr });
+      expect(await rows()).toHaveLength(1);
+    });
+
+    it('replaces existing clients with --replace, and keeps disabled clients disabled', async () => {
+      await importClients([GOOD_CLIENT, { ...GOOD_CLIENT, client_id: 'locked' }]);
+      await clients(['disable', 'locked']);
+      const renamed = { ...PLAIN_CLIENT, client_name: 'Renamed', scope: 'admin' };
+      const entries = [PLAIN_CLIENT, { ...renamed, client_id: 'locked' }, { ...renamed, client_id: 'good-client' }];
+      const run = await importClients(entries, '--replace', '--json');
+      expect(run).toMatchObject({ exitCode: 0, stderr: '1 added, 2 replaced.\nClient locked stays disabled.\n' });
+      expect(run.json()).toEqual({
+        added: ['plain-client'],
+        replaced: expect.arrayContaining(['good-client', 'locked']),
+        still_disabled: ['locked'],
+      });
+      const [good, locked] = await rows();
+      expect(good).toMatchObject({ client_name: 'Renamed', scope: 'admin' });
+      expect(await bcrypt.compare(GOOD_SECRET, String(good?.['client_secret']))).toBe(false);
+      expect(await bcrypt.compare('plain-secret', String(good?.['client_secret']))).toBe(true);
+      expect(locked).toMatchObject({ client_name: 'Renamed', client_secret: expect.stringMatching(/^!\$2b\$04\$/) });
+    });
+
+    it('accepts an empty array', async () => {
+      expect(await importClients([])).toMatchObject({ exitCode: 0, stderr: '0 added, 0 replaced.\n' });
+    });
+
+    it.each([
+      ['is not an array', { ...PLAIN_CLIENT }, 'must be a JSON array'],
+      ['lacks a member', [GOOD_CLIENT, { ...PLAIN_CLIENT, scope: undefined }], 'entry 1: scope is missing'],
+      ['names a client twice', [GOOD_CLIENT, GOOD_CLIENT], 'entry 1: client_id is that of entry 0'],
+      [
+        'has half a surrogate pair',
+        [{ ...PLAIN_CLIENT, client_id: '\ud800' }],
+        'entry 0: client_id must be Unicode text without NUL',
+      ],
+      [
+        'has a NUL',
+        [GOOD_CLIENT, { ...PLAIN_CLIENT, client_name: 'a\0b' }],
+        'entry 1: client_name must be Unicode text without NUL',
+      ],
+    ])('refuses a file that %s, and shows none of its secrets', async (_what, entries, message) => {
+      const run = await importClients(entries);
+      expect(run).toMatchObject({
+        exitCode: 1,
+        stdout: '',
+        stderr: `The file ${file} is refused; nothing was changed:\n  ${message}\n`,
+      });
+    });
+
+    it.each([
+      ['ends in the middle', '[{"client_id": "a"', 'entry 0: it is not complete: the text ends inside the array'],
+      [
+        'is not JSON at one position',
+        JSON.stringify([GOOD_CLIENT]).replace(/\]$/, ', nothing]'),
+        'entry 1: it is not JSON; it begins in line 1',
+      ],
+      [
+        'has a comma before its end',
+        `${JSON.stringify([GOOD_CLIENT], undefined, 2).replace(/\n\]$/, ',\n]')}`,
+        'entry 1: it is missing: a comma before the end of the array, in line 7',
+      ],
+      [
+        'has an entry of 2 MB',
+        JSON.stringify([GOOD_CLIENT, { ...PLAIN_CLIENT, client_name: 'x'.repeat(2_000_000) }]),
+        'entry 1: it is longer than 1048576 bytes',
+      ],
+    ])('refuses a file that %s, and says where', async (_what, text, message) => {
+      await writeFile(file, text);
+      const run = await clients(['import', file]);
+      expect(run).toMatchObject({ exitCode: 1, stdout: '' });
+      expect(run.stderr).toContain(`refused; nothing was changed:\n  ${message}\n`);
+      expect(await rows()).toEqual([]);
+    });
+
+    it('reports at most a hundred problems', async () => {
+      const run = await importClients(
+        Array.from({ length: 5_000 }, (_, number) => ({ ...GOOD_CLIENT, client_id: `${number}`, scope: '' })),
+      );
+      expect(run.stderr.split('\n').length).toBe(103);
+      expect(run.stderr).toMatch(/There may be more problems.\n$/);
+    });
+
+    // tests/faults/bulk-clients.fault.ts has many more, in little memory.
+    it('imports, lists and replaces 5,000 clients', async () => {
+      await writeClientsFile(file, 5_000);
+      expect(await clients(['import', file])).toMatchObject({ exitCode: 0, stderr: '5000 added, 0 replaced.\n' });
+      expect((await clients(['list', '--json'])).json()).toHaveLength(5_000);
+      expect((await clients(['import', file])).exitCode).toBe(1);
+      expect(await clients(['import', file, '--replace'])).toMatchObject({
+        exitCode: 0,
+        stderr: '0 added, 5000 replaced.\n',
+      });
+      expect(await database.query('select count(*)::int as count from clients')).toEqual([{ count: 5_000 }]);
+    });
+
+    it('needs the privilege to create temporary tables, and says so', async () => {
+      await clients(['list']);
+      const role = await database.createRole();
+      await database.query(`grant select, insert, update, delete on clients to ${role.name}`);
+      await database.query(`revoke temporary on database ${new URL(database.url).pathname.slice(1)} from public`);
+      await writeFile(file, JSON.stringify([GOOD_CLIENT]));
+      const run = await clientsInProcess(role.url)(['import', file]);
+      expect(run).toMatchObject({ exitCode: 3, stdout: '' });
+      expect(run.stderr).toContain('permission denied to create temporary tables');
+      await database.query(`grant temporary on database ${new URL(database.url).pathname.slice(1)} to public`);
+      await database.query(`drop table clients`);
+    });
+
+    it('reports a file that cannot be read', async () => {
+      expect(await clients(['import', 'no-such-file'])).toMatchObject({
+        exitCode: 1,
+        stdout: '',
+        stderr: `The file ${process.cwd()}/no-such-file cannot be read (ENOENT).\n`,
+      });
+      expect(await clientsProgram(database.url)(['import', folder])).toMatchObject({
+        exitCode: 1,
+        stdout: '',
+        stderr: `The file ${folder} cannot be read (EISDIR).\n`,
+      });
+    });
+  });
+});
+
+describe('lists', () => {
+  const HASH = GOOD_CLIENT.client_secret;
+  const ESCAPE = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e';
+
+  /** A table of another application: more columns, nulls, ids that are not unique. */
+  const FOREIGN_TABLE = `create table clients (id bigint generated by default as identity, client_id varchar(300), client_secret varchar(100),
+  client_name varchar(300), scope text, made_at timestamp default now())`;
+
+  let database: TestDatabase;
+  let clients: RunClients;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    clients = clientsInProcess(database.url);
+    await database.query(FOREIGN_TABLE);
+    const good = { clientId: 'good', clientSecret: HASH, clientName: 'Good', scope: 'read' };
+    const { add } = clientsTable(database);
+    await add(good);
+    await add({ ...good, clientId: 'locked', clientSecret: `!${HASH}` });
+    await add({ ...good, clientId: 'no-name', clientName: '' });
+    await add({ ...good, clientId: 'plain', clientSecret: '{noop}a-plain-secret' });
+    await add({ ...good, clientId: 'expensive', clientSecret: HASH.replace('$04$', '$15$') });
+    await add({ ...good, clientId: 'twice' });
+    await add({ ...good, clientId: 'twice' });
+    await add({ ...good, clientId: 'hostile', clientName: ESCAPE });
+    await database.query("insert into clients (client_id) values ('null')");
+    await database.query("update clients set id = 9007199254740993 where client_id = 'good'");
+  }, 120_000);
+  afterAll(() => database.drop());
+
+  describe('clients list', () => {
+    it('shows every client with its state, and reports the problems of broken ones', async () => {
+      const run = await clients(['list']);
+      expect(run.exitCode).toBe(0);
+      expect(run.stdout).toMatch(
+        /│ 9007199254740993 +│ good +│ Good +│ read +│ enabled +│ 4 +│ client_secret_post, client_secret_basic │/,
+      );
+      expect(run.stdout).toMatch(/│ locked +│ Good +│ read +│ disabled +│ 4 +│/);
+      expect(run.stdout).toMatch(/│ no-name +│ +│ read +│ broken +│ 4 +│/);
+      expect(run.stderr).toContain('client no-name: client_name must not be empty; it gets no token.\n');
+    });
+
+    it('shows all clients in one table', async () => {
+      const lines = (await clients(['list'])).stdout.trimEnd().split('\n');
+      expect(lines.filter((line) => !line.startsWith('│'))).toEqual([
+        expect.stringMatching(/^┌/),
+        expect.stringMatching(/^├/),
+        expect.stringMatching(/^└/),
+      ]);
+      expect(new Set(lines.map(({ length }) => length)).size).toBe(1);
+    });
+
+    it('prints every client as JSON, broken ones too', async () => {
+      const run = await clients(['list', '--json']);
+      const rows = JSON.parse(run.stdout) as Record<string, unknown>[];
+      expect(
+        rows.map(({ client_id, state, bcrypt_cost, problem }) => [client_id, state, bcrypt_cost, problem]),
+      ).toEqual([
+        ['expensive', 'broken', null, 'client_secret must be a BCrypt encoding of cost 4 to 14'],
+        ['good', 'enabled', 4, null],
+        ['hostile', 'enabled', 4, null],
+        ['locked', 'disabled', 4, null],
+        ['no-name', 'broken', 4, 'client_name must not be empty'],
+        ['null', 'broken', null, 'client_secret must not be empty'],
+        ['plain', 'broken', null, 'client_secret must be a BCrypt encoding of cost 4 to 14'],
+        ['twice', 'broken', 4, 'client_id must be unique'],
+        ['twice', 'broken', 4, 'client_id must be unique'],
+      ]);
+      const methodsOf = (id: string) => rows.find(({ client_id }) => client_id === id)?.['authentication_methods'];
+      expect(methodsOf('good')).toEqual(['client_secret_post', 'client_secret_basic']);
+      expect(methodsOf('null')).toEqual([]);
+      expect(rows.find(({ client_id }) => client_id === 'good')?.['id']).toBe('9007199254740993');
+      expect(rows.find(({ client_id }) => client_id === 'hostile')?.['client_name']).toBe(ESCAPE);
+    });
+
+    it.each([[['list']], [['list', '--json']], [['show', 'hostile']], [['show', 'hostile', '--json']]])(
+      'prints no secret and nothing that controls a terminal: %j',
+      async (args) => {
+        const { stdout, stderr } = await clients(args);
+        expect(stdout + stderr).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
+        expect(stdout + stderr).not.toContain(HASH.slice(7));
+        expect(stdout + stderr).not.toContain('a-plain-secret');
+        expect(stdout).toMatch(/owned/);
+      },
     );
-    const command = `bash -c "'${process.execPath}' config/clients.ts ${line.replaceAll('$', '\\$')}"`;
-    await using program = runLine(command, { DATABASE_URL: source.url });
-    expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toContain(message);
+
+    it.each([
+      [['--prefix', 'no'], ['no-name']],
+      [
+        ['--after', 'no-name', '--limit', '2'],
+        ['null', 'plain'],
+      ],
+      [['--state', 'disabled'], ['locked']],
+      [
+        ['--state', 'broken', '--limit', '2', '--prefix', ''],
+        ['expensive', 'no-name'],
+      ],
+      [['--prefix', 'x%'], []],
+    ])('shows what %j selects', async (options, ids) => {
+      const rows = JSON.parse((await clients(['list', '--json', ...options])).stdout) as { client_id: string }[];
+      expect(rows.map(({ client_id }) => client_id)).toEqual(ids);
+    });
+
+    it('says how to continue behind a limit, and that nothing matches', async () => {
+      expect((await clients(['list', '--limit', '2'])).stderr).toMatch(
+        /Stopped at --limit 2; continue with --after good\n$/,
+      );
+      expect(await clients(['list', '--prefix', 'x'])).toMatchObject({ stdout: '', stderr: 'No client matches.\n' });
+      expect((await clients(['list', '--limit', '0'])).exitCode).toBe(2);
+    });
+
+    it('cuts a name of 10 MB, and reads no more of it', async () => {
+      await database.query('alter table clients alter client_name type text');
+      await database.query(
+        "insert into clients (client_id, client_secret, client_name, scope) select 'huge-' || n, $1, repeat('n', 10000000), 'read' from generate_series(1, 5) n",
+        [HASH],
+      );
+      const small = clientsProgram(database.url, ['--max-old-space-size=32']);
+      const [table, json, show] = await Promise.all([
+        small(['list', '--prefix', 'huge']),
+        small(['list', '--prefix', 'huge', '--json']),
+        small(['show', 'huge-1']),
+      ]);
+      expect(table.stdout).toContain(`│ ${'n'.repeat(200)}… │`);
+      expect(table.stdout.length).toBeLessThan(5_000);
+      expect(JSON.parse(json.stdout)).toHaveLength(5);
+      expect(json.stdout.length).toBeLessThan(150_000);
+      expect(show.stdout).toContain(`${'n'.repeat(2_000)}…`);
+      await database.query("delete from clients where client_id like 'huge-%'");
+    });
+
+    it('reports that there is no client, and prints an empty array as JSON', async () => {
+      const empty = await createTestDatabase();
+      const list = clientsInProcess(empty.url);
+      expect(await list(['list'])).toMatchObject({ exitCode: 0, stdout: '', stderr: 'No client is registered.\n' });
+      expect((await list(['list', '--json'])).stdout).toBe('[]\n');
+      await empty.drop();
+    });
+  });
+
+  describe('clients show', () => {
+    it('shows one client as a table', async () => {
+      const run = await clients(['show', 'good']);
+      expect(run).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(run.stdout).toMatch(/│ id +│ 9007199254740993 +│/);
+      expect(run.stdout).toMatch(/│ state +│ enabled +│/);
+    });
+
+    it('shows one client as JSON', async () => {
+      expect((await clients(['show', 'locked', '--json'])).json()).toMatchObject({
+        client_id: 'locked',
+        client_name: 'Good',
+        scope: 'read',
+        state: 'disabled',
+        problem: null,
+      });
+    });
+
+    it('reports the problem of a broken client', async () => {
+      expect((await clients(['show', 'no-name'])).stderr).toBe(
+        'The service refuses this client: client_name must not be empty.\n',
+      );
+    });
+
+    it('refuses an unknown id, and shows it without its control characters', async () => {
+      const run = await clients(['show', '\u001b[31mGood', '--json']);
+      expect(run).toMatchObject({ exitCode: 1, stdout: '', stderr: 'No client has the id \\u{1b}[31mGood.\n' });
+    });
+  });
+
+  describe('a table of another application', () => {
+    it('gets no second client of the same id, even without a unique index', async () => {
+      const run = await clients(['add', 'good', '--name', 'Good', '--scope', 'read', '--cost', '4']);
+      expect(run).toMatchObject({ exitCode: 1, stderr: 'The client id good is taken; nothing was changed.\n' });
+    });
+
+    it('is searched byte by byte, even if the type of its ids ignores spaces', async () => {
+      await database.query('alter table clients alter client_id type char(300)');
+      expect((await clients(['show', 'good'])).exitCode).toBe(0);
+      expect(await clients(['remove', 'good '])).toMatchObject({
+        exitCode: 1,
+        stderr: 'No client has the id good .\nDid you mean good?\n',
+      });
+    });
+
+    it('is reported with its own rule if a client breaks it', async () => {
+      await database.query("alter table clients add column tenant text default ''");
+      await database.query("alter table clients add check (tenant <> '') not valid");
+      const run = await clients(['add', 'another', '--name', 'Another', '--scope', 'read', '--cost', '4']);
+      expect(run).toMatchObject({ exitCode: 1, stdout: '' });
+      expect(run.stderr).toMatch(/^The table clients refuses this: .*clients_tenant_check.* \(23514\)\n$/);
+      expect(run.stderr).not.toMatch(/\$2b\$/);
+      await database.query('alter table clients drop column tenant');
+    });
+  });
+});
+
+describe('clients explain', () => {
+  const AUDIENCE = 'https://auth.test';
+
+  describe('clients explain', () => {
+    const issuers = new Map<string, WorkloadIssuer>();
+    let folder: string;
+    let environment: Record<string, string>;
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'explain-'));
+      for (const { name } of PLATFORMS) issuers.set(name, await WorkloadIssuer.start(name));
+      const client = (client_id: string, rule: object) => {
+        return { client_id, client_name: 'W', scope: 'read', federated_subjects: [rule] };
+      };
+      const gitlab = platformOf('gitlab');
+      const clients = [
+        ...PLATFORMS.map((platform) => client(`${platform.name}-client`, ruleOf(platform))),
+        ...['same-1', 'same-2'].map((id) => client(id, { ...ruleOf(gitlab), subject: 'project_path:a/b:same' })),
+      ];
+      environment = {
+        CLIENTS_FILE: join(folder, 'clients.json'),
+        CLIENT_ASSERTION_ISSUERS_FILE: join(folder, 'issuers.json'),
+        TOKEN_ISSUER: AUDIENCE,
+      };
+      await writeFile(environment['CLIENTS_FILE'] ?? '', JSON.stringify(clients));
+      const entries = [...issuers.values()].map((issuer) => issuer.entry());
+      await writeFile(environment['CLIENT_ASSERTION_ISSUERS_FILE'] ?? '', JSON.stringify(entries));
+    });
+    afterAll(async () => {
+      for (const issuer of issuers.values()) await issuer[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true });
+    });
+
+    function issuer(name: string): WorkloadIssuer {
+      const found = issuers.get(name);
+      if (found === undefined) throw new Error(name);
+      return found;
+    }
+
+    const notNeeded = () => {
+      throw new Error('explain needs no such part');
+    };
+
+    async function explain(input: string, args: readonly string[] = [], more: Readonly<Record<string, string>> = {}) {
+      const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+      const exitCode = await runClients(
+        ['explain', ...args],
+        { stdin: Readable.from([input]), stdout, stderr },
+        {
+          open: notNeeded,
+          encodeSecret: notNeeded,
+          clock: { now: notNeeded },
+          streamClientsFile: notNeeded,
+          formatClient: notNeeded,
+          more: (program, stdin) => [explainCommand(() => openExplain({ ...environment, ...more }), program, stdin)],
+          version: 'not needed',
+        },
+      );
+      stdout.end();
+      stderr.end();
+      return { exitCode, stdout: await text(stdout), stderr: await text(stderr) };
+    }
+
+    test.each(PLATFORMS.map(({ name }) => name))(
+      'shows what a token of %s matches, and nothing of its signature',
+      async (name) => {
+        const assertion = issuer(name).mint(AUDIENCE);
+        const { exitCode, stdout, stderr } = await explain(`${assertion}\n`);
+        expect(stderr).toContain('signature: verified');
+        expect(stderr).toContain(`rule of client ${name}-client: matches`);
+        expect(stderr).toContain(`The service accepts it for client ${name}-client.`);
+        expect([exitCode, stdout]).toEqual([0, '']);
+        for (const part of assertion.split('.')) expect(stdout + stderr).not.toContain(part.slice(0, 24));
+      },
+    );
+
+    test('prints one JSON document on request', async () => {
+      const { stdout } = await explain(issuer('aws').mint(AUDIENCE), ['--json']);
+      expect(JSON.parse(stdout)).toEqual({
+        accepted: true,
+        client_id: 'aws-client',
+        issuer: platformOf('aws').issuer,
+        subject: platformOf('aws').subject,
+      });
+    });
+
+    const seconds = (shift: number) => Math.floor(Date.now() / 1000) + shift;
+
+    test.each<[string, () => string, RegExp]>([
+      ['no token', () => 'hello', /assertion_malformed\. The assertion is not a JWT/],
+      [
+        'a token of another issuer',
+        () => issuer('gitlab').mint(AUDIENCE, { iss: 'https://gitlab.test' }),
+        /issuer: "https:\/\/gitlab\.test" \(not trusted\)[\s\S]*assertion_issuer_untrusted\.[\s\S]*CLIENT_ASSERTION_ISSUERS_FILE/,
+      ],
+      [
+        'another audience',
+        () => issuer('gitlab').mint('https://other.test'),
+        /audience: "https:\/\/other\.test" \(expected "https:\/\/auth\.test"\)[\s\S]*assertion_audience_wrong\. The assertion was made for another audience/,
+      ],
+      [
+        'a token that has expired',
+        () => issuer('gitlab').mint(AUDIENCE, { exp: seconds(-60) }),
+        /expired 6\d s ago[\s\S]*assertion_expired/,
+      ],
+      [
+        'a token that is too old',
+        () => issuer('gitlab').mint(AUDIENCE, { iat: seconds(-4_000) }),
+        /issued 400\d s ago[\s\S]*assertion_too_old\.[\s\S]*CLIENT_ASSERTION_MAX_AGE_SECONDS/,
+      ],
+      [
+        'another algorithm',
+        () => issuer('gitlab').mint(AUDIENCE, {}, { alg: 'HS256' }),
+        /algorithm: "HS256"[\s\S]*assertion_algorithm_refused/,
+      ],
+      [
+        'a key that is not published',
+        () => new WorkloadKey('new').mint({ claims: platformOf('gitlab').claims(AUDIENCE, seconds(0)) }),
+        /key id "new"[\s\S]*signature: key_unknown[\s\S]*assertion_key_unknown/,
+      ],
+      [
+        'a signature that is wrong',
+        () => new WorkloadKey('gitlab-1').mint({ claims: platformOf('gitlab').claims(AUDIENCE, seconds(0)) }),
+        /signature: signature_wrong[\s\S]*assertion_signature_wrong/,
+      ],
+      [
+        'a subject without a rule',
+        () => issuer('gitlab').mint(AUDIENCE, { sub: 'project_path:a/b:ref' }),
+        /assertion_subject_unknown\. The issuer is trusted, but no client has a rule/,
+      ],
+      [
+        'the other spelling of a repository',
+        () => issuer('github-actions').mint(AUDIENCE, { sub: 'repo:octo-org/octo-repo:ref:refs/heads/main' }),
+        /assertion_subject_unknown[\s\S]*two spellings/,
+      ],
+      [
+        'the id of another project',
+        () => issuer('gitlab').mint(AUDIENCE, { project_id: '21' }),
+        /client gitlab-client: \/project_id is "21" and must be "20"[\s\S]*assertion_claims_unmatched/,
+      ],
+      [
+        'a claim that is a number',
+        () => issuer('gitlab').mint(AUDIENCE, { project_id: 20 }),
+        /\/project_id is 20 and must be "20"[\s\S]*by a text only/,
+      ],
+      [
+        'a claim that is an object',
+        () => issuer('gitlab').mint(AUDIENCE, { project_id: { toString: 1, valueOf: 2 } }),
+        /\/project_id is \{"toString":1,"valueOf":2\} and must be "20"/,
+      ],
+      [
+        'a claim that is missing',
+        () => issuer('gitlab').mint(AUDIENCE, { project_id: undefined }),
+        /\/project_id is missing/,
+      ],
+      [
+        'a subject of two clients',
+        () => issuer('gitlab').mint(AUDIENCE, { sub: 'project_path:a/b:same' }),
+        /client_ambiguous\. Several clients[\s\S]*send client_id/,
+      ],
+    ])('says why the service refuses %s', async (_what, mint, expected) => {
+      const { exitCode, stderr } = await explain(mint());
+      expect(stderr).toMatch(expected);
+      expect(exitCode).toBe(1);
+    });
+
+    test('takes the client id and the assertion type of the request', async () => {
+      const assertion = issuer('gitlab').mint(AUDIENCE, { sub: 'project_path:a/b:same' });
+      expect((await explain(assertion, ['--client-id', 'same-2'])).stderr).toContain('accepts it for client same-2');
+      expect((await explain(issuer('spiffe').mint(AUDIENCE), ['--type', 'jwt-spiffe'])).exitCode).toBe(0);
+      expect((await explain(assertion, ['--type', 'jwt-spiffe'])).stderr).toContain('assertion_issuer_untrusted');
+    });
+
+    test('explains the rest where the key set cannot be fetched, and does not call it accepted', async () => {
+      await issuer('aws').keySet.leave();
+      const { exitCode, stderr } = await explain(issuer('aws').mint(AUDIENCE));
+      await issuer('aws').keySet.comeBack();
+      expect(stderr).toMatch(/signature: fetch failed/);
+      expect(stderr).toContain('would accept it for client aws-client, if its signature is right');
+      expect(exitCode).toBe(1);
+    });
+
+    test('escapes what a token could do to a terminal', async () => {
+      const { stderr } = await explain(issuer('gitlab').mint(AUDIENCE, { sub: '\u001b[31mred\u202e' }));
+      expect(stderr).not.toMatch(/[\p{Cf}]/u);
+      expect(stderr).not.toContain('\u001b');
+      expect(stderr).toContain(String.raw`"\u001b[31mred\u{202e}"`);
+    });
+
+    test('needs an assertion and the settings of the service, and names what is missing', async () => {
+      expect(await explain('')).toMatchObject({ exitCode: 2, stderr: 'There is no assertion on standard input.\n' });
+      expect(await explain('x'.repeat(20_000))).toMatchObject({ exitCode: 1 });
+      const missing = await explain('x', [], { CLIENT_ASSERTION_ISSUERS_FILE: '' });
+      expect(missing.exitCode).toBe(2);
+      expect(missing.stderr).toContain('CLIENT_ASSERTION_ISSUERS_FILE: is required');
+      const argument = await explain('x', ['eyJhbGciOiJSUzI1NiJ9.e30.AA']);
+      expect(argument.exitCode).toBe(2);
+      expect(argument.stderr).not.toContain('eyJ');
+    });
+
+    test('is a command of npm run clients', async () => {
+      await using program = runProgram('config/clients.ts', environment, ['explain']);
+      program.process.stdin?.end(issuer('kubernetes').mint(AUDIENCE));
+      expect(await program.ended()).toBe(0);
+      expect(program.stderr()).toContain('The service accepts it for client kubernetes-client.');
+    });
   });
 });

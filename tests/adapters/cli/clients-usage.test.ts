@@ -1,127 +1,528 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { manageClients } from '../../../config/capabilities/clients-program.ts';
+import { problemsOfAuditLine } from '../../support/audit-schema.ts';
+import { freshTables } from '../../support/details-tables.ts';
 import { freePort } from '../../support/free-port.ts';
-import { runProgram } from '../../support/program.ts';
+import { isInstalled, where } from '../../support/installed.ts';
+import { runLine, runProgram } from '../../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
-import { clientsInProcess, clientsProgram } from './clients-program.ts';
+import { clientsInProcess, clientsProgram, type Run, type RunClients } from './clients-program.ts';
 
-const COMMANDS = ['add', 'list', 'show', 'update', 'rotate', 'disable', 'enable', 'remove', 'import', 'export', 'hash'];
-const withoutDatabase = clientsInProcess('');
+describe('usage', () => {
+  const COMMANDS = [
+    'add',
+    'list',
+    'show',
+    'update',
+    'rotate',
+    'disable',
+    'enable',
+    'remove',
+    'import',
+    'export',
+    'hash',
+  ];
+  const withoutDatabase = clientsInProcess('');
 
-describe('npm run clients', () => {
-  it('lists its commands and exit codes for --help', async () => {
-    const run = await withoutDatabase(['--help']);
-    expect(run).toMatchObject({ exitCode: 0, stderr: '' });
-    for (const command of COMMANDS) expect(run.stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
-    expect(run.stdout).toContain('Exit codes: 0 done; 1 refused');
+  describe('npm run clients', () => {
+    it('lists its commands and exit codes for --help', async () => {
+      const run = await withoutDatabase(['--help']);
+      expect(run).toMatchObject({ exitCode: 0, stderr: '' });
+      for (const command of COMMANDS) expect(run.stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+      expect(run.stdout).toContain('Exit codes: 0 done; 1 refused');
+    });
+
+    it('wraps its help at the width of the terminal that it is written to', async () => {
+      const linesAt = async (columns: number) => {
+        const stdout = Object.assign(new PassThrough(), { columns });
+        const stderr = Object.assign(new PassThrough(), { fd: 2 });
+        expect(await manageClients(['--help'], { stdin: Readable.from([]), stdout, stderr }, {})).toBe(0);
+        return (await text(stdout.end())).split('\n').length;
+      };
+      expect(await linesAt(60)).toBeGreaterThan(await linesAt(200));
+    });
+
+    it.each(COMMANDS)('explains %s, with examples', async (command) => {
+      const run = await withoutDatabase([command, '--help']);
+      expect(run).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(run.stdout).toContain(`Usage: npm run clients -- ${command}`);
+      expect(run.stdout).toMatch(new RegExp(`Examples:\n  .*clients -- ${command}`));
+    });
+
+    it.each([
+      ['nothing', [], 'Usage: npm run clients -- [options] [command]'],
+      ['an unknown command', ['frobnicate'], "error: unknown command 'frobnicate'\n"],
+      ['a typo', ['ad'], "error: unknown command 'ad'\n(Did you mean add?)\n"],
+      ['a typo in an inner command', ['secrets', 'ad'], '(Did you mean add?)'],
+      ['a typo in an option', ['hash', '--cots', '4'], "error: unknown option '--cots'\n(Did you mean --cost?)"],
+      ['a missing argument', ['show'], "error: missing required argument 'client-id'"],
+      ['a missing option', ['add', 'x', '--scope', 'a'], "error: required option '--name <name>' not specified"],
+      ['a secret as an option', ['rotate', 'x', '--secret=hunter2'], "error: unknown option '--secret'"],
+      ['a secret as an argument', ['rotate', 'x', 'hunter2'], 'error: too many arguments'],
+      ['a cost of 15', ['hash', '--cost', '15'], 'It must be a whole number from 4 to 14.'],
+      ['a cost of 4.5', ['hash', '--cost', '4.5'], 'It must be a whole number from 4 to 14.'],
+      [
+        'no database',
+        ['list'],
+        'The database: set DATABASE_FILE (SQLite) or DATABASE_URL (PostgreSQL) in the environment.\n',
+      ],
+    ])('refuses %s with exit code 2, and repeats no secret', async (_what, args, message) => {
+      const run = await withoutDatabase(args);
+      expect(run).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining(message) });
+      expect(run.stderr).not.toContain('hunter2');
+    });
+
+    it('refuses a DATABASE_URL of another database without showing it', async () => {
+      const run = await clientsInProcess('mysql://someone:hunter2@127.0.0.1/x')(['list']);
+      expect(run.exitCode).toBe(2);
+      expect(run.stderr).not.toContain('hunter2');
+    });
   });
 
-  it('wraps its help at the width of the terminal that it is written to', async () => {
-    const linesAt = async (columns: number) => {
-      const stdout = Object.assign(new PassThrough(), { columns });
-      const stderr = Object.assign(new PassThrough(), { fd: 2 });
-      expect(await manageClients(['--help'], { stdin: Readable.from([]), stdout, stderr }, {})).toBe(0);
-      return (await text(stdout.end())).split('\n').length;
-    };
-    expect(await linesAt(60)).toBeGreaterThan(await linesAt(200));
-  });
+  describe('npm run clients, on a database that cannot be used', () => {
+    let database: TestDatabase;
+    beforeAll(async () => {
+      database = await createTestDatabase();
+    }, 120_000);
+    afterAll(() => database.drop());
 
-  it.each(COMMANDS)('explains %s, with examples', async (command) => {
-    const run = await withoutDatabase([command, '--help']);
-    expect(run).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(run.stdout).toContain(`Usage: npm run clients -- ${command}`);
-    expect(run.stdout).toMatch(new RegExp(`Examples:\n  .*clients -- ${command}`));
-  });
+    it('ends the program with exit code 3 if nothing listens, without showing the password', async () => {
+      const clients = clientsProgram(`postgresql://somebody:hunter2@127.0.0.1:${await freePort()}/clients`);
+      const run = await clients(['list', '--json']);
+      expect(run).toMatchObject({ exitCode: 3, stdout: '' });
+      expect(run.stderr).toMatch(
+        /^The database cannot be used: .*ECONNREFUSED.*\nCLIENT_REPOSITORY=postgres npm run doctor.* says what to do\.\n$/,
+      );
+      expect(run.stderr).not.toContain('hunter2');
+    });
 
-  it.each([
-    ['nothing', [], 'Usage: npm run clients -- [options] [command]'],
-    ['an unknown command', ['frobnicate'], "error: unknown command 'frobnicate'\n"],
-    ['a typo', ['ad'], "error: unknown command 'ad'\n(Did you mean add?)\n"],
-    ['a typo in an inner command', ['secrets', 'ad'], '(Did you mean add?)'],
-    ['a typo in an option', ['hash', '--cots', '4'], "error: unknown option '--cots'\n(Did you mean --cost?)"],
-    ['a missing argument', ['show'], "error: missing required argument 'client-id'"],
-    ['a missing option', ['add', 'x', '--scope', 'a'], "error: required option '--name <name>' not specified"],
-    ['a secret as an option', ['rotate', 'x', '--secret=hunter2'], "error: unknown option '--secret'"],
-    ['a secret as an argument', ['rotate', 'x', 'hunter2'], 'error: too many arguments'],
-    ['a cost of 15', ['hash', '--cost', '15'], 'It must be a whole number from 4 to 14.'],
-    ['a cost of 4.5', ['hash', '--cost', '4.5'], 'It must be a whole number from 4 to 14.'],
-    [
-      'no database',
-      ['list'],
-      'The database: set DATABASE_FILE (SQLite) or DATABASE_URL (PostgreSQL) in the environment.\n',
-    ],
-  ])('refuses %s with exit code 2, and repeats no secret', async (_what, args, message) => {
-    const run = await withoutDatabase(args);
-    expect(run).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining(message) });
-    expect(run.stderr).not.toContain('hunter2');
-  });
+    it('ends the program with exit code 3 if the role may not create the table, or may only read it', async () => {
+      const role = await database.createRole();
+      const clients = clientsInProcess(role.url);
+      expect(await clients(['list'])).toMatchObject({
+        exitCode: 3,
+        stderr:
+          'The database cannot be used: table clients does not exist, and the database role may not create it\nCLIENT_REPOSITORY=postgres npm run doctor, with the same DATABASE_URL, says what to do.\n',
+      });
+      await clientsInProcess(database.url)(['list']);
+      await database.query(`grant select on clients to ${role.name}`);
+      expect((await clients(['list'])).exitCode).toBe(0);
+      const run = await clients(['add', 'x', '--name', 'X', '--scope', 'read', '--cost', '4']);
+      expect(run).toMatchObject({ exitCode: 3, stdout: '' });
+      expect(run.stderr).toBe(
+        'The database cannot be used: permission denied for table clients (42501)\nUse a role with this right: npm run migrate -- --grant-to <role>, with --role-for clients or --role-for keys, gives a role what it needs.\n',
+      );
+      await database.query(`revoke all on clients from ${role.name}`);
+    });
 
-  it('refuses a DATABASE_URL of another database without showing it', async () => {
-    const run = await clientsInProcess('mysql://someone:hunter2@127.0.0.1/x')(['list']);
-    expect(run.exitCode).toBe(2);
-    expect(run.stderr).not.toContain('hunter2');
+    it('needs only four privileges on the table', async () => {
+      await clientsInProcess(database.url)(['list']);
+      const role = await database.createRole();
+      await database.query(`grant select, insert, update, delete on clients to ${role.name}`);
+      const clients = clientsInProcess(role.url);
+      const steps = [
+        ['add', 'x', '--name', 'X', '--scope', 'read', '--cost', '4'],
+        ['rotate', 'x', '--cost', '4'],
+        ['disable', 'x'],
+        ['enable', 'x'],
+        ['remove', 'x'],
+      ];
+      for (const step of steps) expect(await clients(step)).toMatchObject({ exitCode: 0 });
+      await database.query(`revoke all on clients from ${role.name}`);
+    });
+
+    it('exits with code 1 if standard output is closed before the whole answer is written', async () => {
+      const args = ['add', 'unread', '--name', 'X', '--scope', 'read', '--cost', '4'];
+      await using program = runProgram('config/clients.ts', { DATABASE_URL: database.url }, args);
+      program.process.stdout?.destroy();
+      expect(await program.ended()).toBe(1);
+      expect(program.stderr()).toContain('Standard output was closed before the whole answer was written.\n');
+    });
   });
 });
 
-describe('npm run clients, on a database that cannot be used', () => {
+describe('at a terminal', () => {
   let database: TestDatabase;
+  let clients: RunClients;
+
   beforeAll(async () => {
     database = await createTestDatabase();
+    clients = clientsInProcess(database.url);
+    await clients(['list']);
   }, 120_000);
   afterAll(() => database.drop());
-
-  it('ends the program with exit code 3 if nothing listens, without showing the password', async () => {
-    const clients = clientsProgram(`postgresql://somebody:hunter2@127.0.0.1:${await freePort()}/clients`);
-    const run = await clients(['list', '--json']);
-    expect(run).toMatchObject({ exitCode: 3, stdout: '' });
-    expect(run.stderr).toMatch(
-      /^The database cannot be used: .*ECONNREFUSED.*\nCLIENT_REPOSITORY=postgres npm run doctor.* says what to do\.\n$/,
-    );
-    expect(run.stderr).not.toContain('hunter2');
+  beforeEach(async () => {
+    await database.query('delete from clients');
+    await clients(['add', 'billing', '--name', 'Billing', '--scope', 'read', '--cost', '4']);
   });
 
-  it('ends the program with exit code 3 if the role may not create the table, or may only read it', async () => {
-    const role = await database.createRole();
-    const clients = clientsInProcess(role.url);
-    expect(await clients(['list'])).toMatchObject({
-      exitCode: 3,
-      stderr:
-        'The database cannot be used: table clients does not exist, and the database role may not create it\nCLIENT_REPOSITORY=postgres npm run doctor, with the same DATABASE_URL, says what to do.\n',
-    });
-    await clientsInProcess(database.url)(['list']);
-    await database.query(`grant select on clients to ${role.name}`);
-    expect((await clients(['list'])).exitCode).toBe(0);
-    const run = await clients(['add', 'x', '--name', 'X', '--scope', 'read', '--cost', '4']);
-    expect(run).toMatchObject({ exitCode: 3, stdout: '' });
-    expect(run.stderr).toBe(
-      'The database cannot be used: permission denied for table clients (42501)\nUse a role with this right: npm run migrate -- --grant-to <role>, with --role-for clients or --role-for keys, gives a role what it needs.\n',
-    );
-    await database.query(`revoke all on clients from ${role.name}`);
-  });
-
-  it('needs only four privileges on the table', async () => {
-    await clientsInProcess(database.url)(['list']);
-    const role = await database.createRole();
-    await database.query(`grant select, insert, update, delete on clients to ${role.name}`);
-    const clients = clientsInProcess(role.url);
-    const steps = [
-      ['add', 'x', '--name', 'X', '--scope', 'read', '--cost', '4'],
-      ['rotate', 'x', '--cost', '4'],
-      ['disable', 'x'],
-      ['enable', 'x'],
-      ['remove', 'x'],
+  async function storedSecret(): Promise<unknown> {
+    return (await database.query("select client_secret from clients where client_id = 'billing'"))[0]?.[
+      'client_secret'
     ];
-    for (const step of steps) expect(await clients(step)).toMatchObject({ exitCode: 0 });
-    await database.query(`revoke all on clients from ${role.name}`);
+  }
+
+  /** What a person sees and answers: `script` gives the program a pseudo-terminal. */
+  async function atTerminal(args: string, answer: string, settings: Readonly<Record<string, string>> = {}) {
+    const command = `'${process.execPath}' config/clients.ts ${args}`;
+    await using program = runLine(`script --quiet --return --command "${command}" /dev/null`, {
+      DATABASE_URL: database.url,
+      ...settings,
+    });
+    const { stdin } = program.process;
+    if (answer !== '') {
+      await program.printed(/\[y\/N\] /);
+      stdin?.write(answer);
+    }
+    const exitCode = await program.ended();
+    return { exitCode, shown: program.stdout().replaceAll('\r', '') };
+  }
+
+  where(isInstalled('script'), describe)('npm run clients at a terminal', () => {
+    it.each(['n\n', '\n', 'yesterday\n'])('removes nothing after the answer %j', async (answer) => {
+      const { exitCode, shown } = await atTerminal('remove billing', answer);
+      expect({ exitCode, shown }).toMatchObject({
+        exitCode: 1,
+        shown: expect.stringContaining('Nothing was changed.'),
+      });
+      expect(shown).toContain('Delete client billing with all its secrets and keys? [y/N]');
+      expect(await storedSecret()).toBeDefined();
+    });
+
+    it('rotates after a yes, and says in one line that no record is kept', async () => {
+      const before = await storedSecret();
+      const { exitCode, shown } = await atTerminal('rotate billing --cost 4', 'y\n');
+      expect(exitCode).toBe(0);
+      expect(shown).toMatch(/^Change [\w-]{36} \(client_changed\) is not recorded: AUDIT_FILE names a file/m);
+      expect(shown).not.toContain('"log"');
+      expect(await storedSecret()).not.toBe(before);
+    });
+
+    it('asks nothing with --yes, or where an old secret stays valid', async () => {
+      expect((await atTerminal('rotate billing --keep-old-for 1h', '')).shown).toContain('has no id');
+      expect((await atTerminal('remove billing --yes', '')).exitCode).toBe(0);
+      expect(await storedSecret()).toBeUndefined();
+    });
+
+    it('shows the whole record where AUDIT_REQUIRED says that a change needs one', async () => {
+      const { shown } = await atTerminal('disable billing', '', { AUDIT_REQUIRED: 'true' });
+      expect(shown).toContain('"log":"audit"');
+    });
+  });
+});
+
+describe('a session', () => {
+  /** What operators and scripts rely on. To accept a change, run this test with WRITE_RECORD=1 and read the difference. */
+  const RECORDS = new URL('records/', import.meta.url);
+
+  const RSA = {
+    kty: 'RSA',
+    n: '0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw',
+    e: 'AQAB',
+  };
+  const EC = {
+    kty: 'EC',
+    crv: 'P-256',
+    x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+    y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+  };
+  const OKP = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
+  const RSA_ID = 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs';
+  const HASH = '$2b$04$VMWUWzUNa/nZZxJ5rsRcI.LhIVvrOkNQWgGsWm8/iTgPr1BP5aK5G';
+
+  const FILES = {
+    'rsa.json': { keys: [{ ...RSA, kid: 'k1' }] },
+    'two.json': { keys: [{ ...EC, alg: 'ES256' }, OKP] },
+    'private.json': { keys: [{ ...OKP, d: 'nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A' }] },
+    'point.json': { keys: [{ ...EC, y: 'A'.repeat(43) }] },
+    'empty.json': {},
+    'clients.json': [
+      { client_id: 'imported', client_secret: HASH, client_name: 'Imported', scope: 'read' },
+      {
+        client_id: 'plain',
+        client_secret: '{noop}plain-secret-of-24-chars',
+        client_name: 'Plain',
+        scope: 'read write',
+      },
+    ],
+    'replace.json': [
+      { client_id: 'imported', client_secret: HASH, client_name: 'Renamed', scope: 'read' },
+      { client_id: 'billing', client_secret: HASH, client_name: 'Billing', scope: 'read' },
+      { client_id: 'new', client_secret: HASH, client_name: 'New', scope: 'read' },
+    ],
+    'refused.json': [
+      { client_id: 'a', client_secret: '!', client_name: '', scope: 'read' },
+      { client_id: 'a', client_name: 'A', scope: 'read' },
+      { client_id: 1, client_secret: HASH, client_name: 'A', scope: ' read', admin: true },
+      'text',
+      { client_id: 'b', client_secret: HASH, client_name: 'B', scope: '' },
+      { client_id: '', client_secret: '{noop}', client_name: 'B', scope: 'read', resources: ['x'], secrets: {} },
+      { client_id: 'c', client_name: 'C', scope: 'read', jwks: { keys: [EC] }, federated_subjects: [{ issuer: 'i' }] },
+      {
+        client_id: 'd',
+        client_name: 'D',
+        scope: 'read',
+        jwks: { keys: [OKP] },
+        secrets: [{ secret_id: 's', name: 'n', client_secret: HASH, expires_at: 'soon' }],
+      },
+      { client_id: 'e', client_name: 'E', scope: 'read', jwks: { keys: [OKP] }, resources: ['https://api.example/'] },
+      { client_id: 'f\ud800', client_name: 'F\0', client_secret: HASH, scope: 'read' },
+    ],
+    'missing.json': '[{"client_id": "a"},\n]',
+    'object.json': '{"clients": []}',
+  };
+
+  const IDENTITY = '--issuer https://issuer.example --subject s';
+
+  /** Command lines, and statements that other applications might run, which are in parentheses. `<` is standard input. */
+  const SESSION = `
+list
+list --json
+add billing --name Billing --scope 'read write' --cost 4
+add billing --name Billing --scope read
+add --name Nameless --scope read --cost 4 --json
+(delete from clients where client_name = 'Nameless')
+add given --name Given --scope read --secret-stdin --cost 5 --json < a-secret-of-24-characters
+add short --name Short --scope read --secret-stdin < short
+add bad --name Bad --scope ' read'
+add bad --name '' --scope read
+add expiring --name Expiring --scope read --expires-at 2099-01-31 --cost 4 --json
+add past --name Past --scope read --expires-at 2001-01-31
+add keyed --name Keyed --scope read --method private_key_jwt --jwks rsa.json --expires-at 2099-01-31T12:00:00Z --json
+add keyed2 --name Keyed --scope read --method private_key_jwt --jwks private.json
+add keyed2 --name Keyed --scope read --method private_key_jwt --jwks point.json
+add keyed2 --name Keyed --scope read --method private_key_jwt --jwks empty.json
+add keyed2 --name Keyed --scope read --method private_key_jwt --jwks nowhere.json
+add keyed2 --name Keyed --scope read --method private_key_jwt
+add keyed2 --name Keyed --scope read --jwks rsa.json
+add keyed2 --name Keyed --scope read --method carrier_pigeon
+add federated --name Federated --scope read --method federated_jwt ${IDENTITY} --claim /team=payments --json
+add federated2 --name Federated --scope read --method federated_jwt ${IDENTITY} --claim team=payments
+add federated2 --name Federated --scope read --method federated_jwt ${IDENTITY} --expires-in 90d
+add federated2 --name Federated --scope read --secret-stdin --expires-in 90d < a-secret-of-24-characters
+add resourceful --name Resourceful --scope read --resource https://a.example/ --resource https://b.example/ --cost 4
+add resourceful2 --name Resourceful --scope read --resource relative
+show billing
+show billing --json
+show keyed
+show keyed --json
+show federated
+show federated --json
+show resourceful --json
+show unknown
+show unknown --json
+rotate billing --cost 5
+rotate billing --cost 4 --json
+rotate billing --secret-stdin --json < a-secret-of-24-characters
+rotate billing --keep-old-for 24h
+rotate billing --keep-old-for 24h --secret-stdin
+rotate keyed
+rotate unknown
+rotate expiring --keep-old-for 24h --cost 4 --json
+rotate expiring --keep-old-for 24h --cost 4
+secrets list expiring
+secrets list expiring --json
+disable billing
+disable billing
+show billing
+rotate billing --cost 4
+rotate billing --cost 4 --json
+enable billing --json
+enable billing --json
+disable unknown
+enable unknown --json
+(insert into clients (client_id, client_secret, client_name, scope) values ('locked', '!', 'Locked', 'read'))
+enable locked
+show locked --json
+secrets add billing --name spring --expires-at 2099-01-31 --cost 4
+secrets add billing --cost 4
+secrets add keyed --cost 4 --json
+secrets add billing2 --cost 4
+secrets add federated --name '' --cost 4
+secrets list billing
+secrets list billing --json
+secrets list unknown
+secrets remove billing
+secrets remove billing nowhere
+secrets remove billing --without-id
+secrets remove billing --without-id
+secrets remove unknown --without-id --json
+keys add billing --jwks two.json
+keys add billing --jwks two.json
+keys add billing --jwks rsa.json --expires-at 2099-01-31 --json
+keys add unknown --jwks rsa.json
+keys add billing --jwks private.json
+keys add billing --jwks rsa.json --expires-in 0d
+show billing
+keys remove billing ${RSA_ID}
+keys remove billing ${RSA_ID} --json
+keys remove unknown ${RSA_ID}
+subjects add billing ${IDENTITY} --claim /a=b --claim /c=d=e
+subjects add billing ${IDENTITY} --json
+subjects add billing --issuer https://issuer.example --subject other --json
+subjects add billing ${IDENTITY} --claim a --json
+subjects add billing ${IDENTITY} --claim /a=b --claim /a=c
+subjects remove billing ${IDENTITY}
+subjects remove billing ${IDENTITY} --json
+subjects remove unknown ${IDENTITY}
+resources add billing https://api.example/
+resources add billing https://api.example/#fragment
+resources add billing https://api.example/ --json
+resources remove billing https://api.example/ --json
+resources remove billing https://api.example/
+resources remove unknown https://api.example/
+(update client_keys set expires_at = 1; update client_secrets set expires_at = 2 where client_id = 'billing')
+show billing
+show billing --json
+show keyed --json
+import clients.json --cost 4
+import clients.json --cost 4
+import replace.json
+disable imported
+import replace.json --replace
+import replace.json --replace --json
+import refused.json
+import missing.json
+import object.json
+import nowhere.json
+export --prefix imp
+export clients.json
+(insert into clients (client_id, client_secret, client_name, scope) values ('broken', 'plain', '', 'read'), ('weak', 'plain', 'Weak', 'read'))
+show broken
+show broken --json
+export --prefix w
+list
+list --json
+list --prefix b --state enabled --json
+list --state broken
+list --limit 2
+list --limit 2 --after billing --json
+list --prefix zzz
+list --limit 0
+remove unknown
+remove broken
+remove billing --json
+remove federated --json
+remove keyed --json
+hash --cost 4 < a-secret-of-24-characters
+hash --cost 4 --json < a-secret-of-24-characters
+hash < short
+hash --cost 4 --allow-short-secret < short
+hash
+(drop table client_secrets, client_keys, client_subjects, client_resources)
+show given --json
+list --json
+disable given
+resources add given https://api.example/
+remove given
+`;
+
+  /** Entries come in the order of their seconds, which would depend on the speed of this test. */
+  const AGE = `do $$ begin
+  update client_secrets set created_at = created_at - 10;
+  update client_keys set created_at = created_at - 10;
+  update client_subjects set created_at = created_at - 10;
+exception when undefined_table then null;
+end $$`;
+
+  const PAGES = [
+    '',
+    'add',
+    'list',
+    'show',
+    'rotate',
+    'disable',
+    'enable',
+    'remove',
+    'import',
+    'export',
+    'hash',
+    'explain',
+  ]
+    .concat(['secrets', 'secrets add', 'secrets list', 'secrets remove', 'keys', 'keys add', 'keys remove'])
+    .concat(['subjects', 'subjects add', 'subjects remove', 'resources', 'resources add', 'resources remove']);
+
+  let database: TestDatabase;
+  let folder: string;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    await freshTables(database);
+    folder = await mkdtemp(join(tmpdir(), 'clients-session-'));
+    for (const [name, content] of Object.entries(FILES)) {
+      await writeFile(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
+    }
+  }, 120_000);
+  afterAll(async () => {
+    await database.drop();
+    await rm(folder, { recursive: true });
   });
 
-  it('exits with code 1 if standard output is closed before the whole answer is written', async () => {
-    const args = ['add', 'unread', '--name', 'X', '--scope', 'read', '--cost', '4'];
-    await using program = runProgram('config/clients.ts', { DATABASE_URL: database.url }, args);
-    program.process.stdout?.destroy();
-    expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toContain('Standard output was closed before the whole answer was written.\n');
+  it('says the same on every help page', async () => {
+    const pages: string[] = [];
+    for (const page of PAGES) {
+      const run = await clientsInProcess('')([...page.split(' ').filter(Boolean), '--help']);
+      pages.push(`$ clients ${page} --help\n${run.stdout}${run.stderr}exit code ${run.exitCode}\n`);
+    }
+    await expectRecorded('help.txt', pages.join('\n'));
   });
+
+  it('answers and records the same in a session of all commands', async () => {
+    const clients = clientsInProcess(database.url);
+    const stable = stableTexts();
+    const runs: string[] = [];
+    for (const line of SESSION.trim().split('\n')) {
+      if (line.startsWith('(')) {
+        await database.query(line.slice(1, -1));
+        continue;
+      }
+      const [command = '', stdin = ''] = line.split(' < ');
+      const args = [...command.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word);
+      const run = await clients(args.map(pathOf), stdin);
+      expect(run.audit.flatMap(problemsOfAuditLine)).toEqual([]);
+      await database.query(AGE);
+      runs.push(`$ clients ${line}\n${stable(textOf(run))}`);
+    }
+    await expectRecorded('session.txt', runs.join('\n').replaceAll(folder, '<folder>'));
+  });
+
+  function pathOf(argument: string): string {
+    return argument.endsWith('.json') ? join(folder, argument) : argument;
+  }
+
+  function textOf({ stdout, stderr, audit, exitCode }: Run): string {
+    const events = audit.map(({ time: _time, database_role: _role, os_user: _user, host: _host, ...line }) =>
+      JSON.stringify(line),
+    );
+    return [stdout, stderr, ...events.map((event) => `audit ${event}\n`), `exit code ${exitCode}\n`].join('');
+  }
+
+  /** Replaces what is different in each run: random ids, secrets and hashes, and times near the present. */
+  function stableTexts(): (text: string) => string {
+    const secrets = new Map<string, string>();
+    return (text) => {
+      for (const [, secret = '', id] of text.matchAll(/client_secret["│: ]+((?:([\w-]{10})\.)?[\w-]{43})["│ ]/g)) {
+        if (!secrets.has(secret)) secrets.set(secret, `<secret ${secrets.size + 1}>`);
+        if (id !== undefined && !secrets.has(id)) secrets.set(id, `<secret id ${secrets.size + 1}>`);
+      }
+      let stable = text;
+      for (const [secret, name] of secrets) stable = stable.replaceAll(secret, name);
+      return stable
+        .replace(/\$2b\$(\d\d)\$[./\w]{53}/g, '<hash of cost $1>')
+        .replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, '<uuid>')
+        .replace(/\b(1[7-9]|2\d)\d{8}\b/g, '<time>')
+        .replace(/\b202\d-\d\d-\d\d(T[\d:]+Z)?/g, '<date>');
+    };
+  }
+
+  async function expectRecorded(name: string, text: string): Promise<void> {
+    const record = new URL(name, RECORDS);
+    if (process.env['WRITE_RECORD']) await writeFile(record, text);
+    expect(text).toBe(await readFile(record, 'utf8'));
+  }
 });

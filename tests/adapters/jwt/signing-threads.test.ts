@@ -1,34 +1,29 @@
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
-import { SIGNATURES_WAITING_MAX, SigningThreads } from '../../../adapters/jwt/signing-threads.ts';
+import type { Sign } from '../../../adapters/jwt/sign-loop.ts';
+import { SIGNATURES_MAX, SigningThreads } from '../../../adapters/jwt/signing-threads.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 
 const rsa = (modulusLength = 2_048) => generateKeyPairSync('rsa', { modulusLength });
-const [ONE, OTHER] = [rsa(), rsa()];
+const [ONE, OTHER, THIRD] = [rsa(), rsa(), rsa()];
 const BY_ONE = { key: ONE.privateKey };
-const BY_OTHER = { key: OTHER.privateKey };
 
 const isSignedBy = (key: KeyObject, input: string, signature: string) =>
   verify('sha256', Buffer.from(input), key, Buffer.from(signature, 'base64url'));
 
-/** A thread that answers with this in place of signatures. */
-const answering = (expression: string) =>
-  `const { parentPort } = require('node:worker_threads');
-   parentPort.on('message', ({ inputs }) => parentPort.postMessage(${expression}));`;
-
-const SIZE_OF_BATCH = answering('inputs.map(() => String(inputs.length))');
-const INPUTS = answering('inputs');
-const NOTHING = "require('node:worker_threads').parentPort.on('message', () => {});";
+/** Its signature is the input. */
+const repeat = (): Sign => (input) => Uint8Array.from(input);
+const never = (): Sign => () => {
+  for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+};
+const signatureOf = (input: string) => Buffer.from(input).toString('base64url');
 
 const opened: SigningThreads[] = [];
-function open(count: number, code?: string, now?: () => number): SigningThreads {
-  const threads = new SigningThreads(count, code, now);
+function open(count: number, createSign?: () => Sign, now?: () => number): SigningThreads {
+  const threads = new SigningThreads(count, createSign, now);
   opened.push(threads);
   return threads;
 }
@@ -39,49 +34,60 @@ afterEach(async () => {
 const numbers = (count: number) => Array.from({ length: count }, (_, number) => String(number));
 
 describe('signing threads', () => {
-  it('sign with the key of each input, however the keys are mixed', async () => {
+  it('sign with the key of each input, however many keys are mixed', async () => {
     const threads = open(2);
-    const jobs = numbers(100).map((input, position) => ({
-      input,
-      ...(position % 7 < 3 ? { by: BY_ONE, key: ONE.publicKey } : { by: BY_OTHER, key: OTHER.publicKey }),
-    }));
+    const keys = [ONE, OTHER, THIRD].map(({ privateKey, publicKey }) => ({ by: { key: privateKey }, publicKey }));
     await Promise.all(
-      jobs.map(async ({ by, key, input }) => {
-        expect(isSignedBy(key, input, await threads.sign(by, input))).toBe(true);
+      numbers(120).map(async (input, position) => {
+        const { by, publicKey } = keys[Math.trunc(position / 4) % 3] as (typeof keys)[number];
+        expect(isSignedBy(publicKey, input, await threads.sign(by, input))).toBe(true);
       }),
     );
   });
 
-  it('sign a batch of 16 at most, of what one pass of the event loop brought', async () => {
-    const threads = open(1, SIZE_OF_BATCH);
-    const sizes = await Promise.all(numbers(38).map((input) => threads.sign(BY_ONE, input)));
-    expect(sizes).toEqual([...Array(16).fill('16'), ...Array(16).fill('16'), ...Array(6).fill('6')]);
-  });
-
-  it('share what waits', async () => {
-    const threads = open(3, SIZE_OF_BATCH);
-    const sizes = await Promise.all(numbers(8).map((input) => threads.sign(BY_ONE, input)));
-    expect(sizes.toSorted()).toEqual(['2', '2', '3', '3', '3', '3', '3', '3']);
-  });
-
-  it('begin another batch where the key changes, so a rotation mixes no keys', async () => {
-    const threads = open(1, SIZE_OF_BATCH);
-    const keys = [BY_ONE, BY_ONE, BY_ONE, BY_OTHER, BY_OTHER, BY_ONE];
-    expect(await Promise.all(keys.map((by) => threads.sign(by, 'input')))).toEqual(['3', '3', '3', '2', '2', '1']);
+  it('give each caller its own signature, many times around the ring', async () => {
+    const threads = open(3, repeat);
+    const callers = numbers(100).map(async (caller) => {
+      for (const call of numbers(50)) {
+        const input = `${caller}.${call}.${'x'.repeat(Number(caller) * 70)}`;
+        expect(await threads.sign(BY_ONE, input)).toBe(signatureOf(input));
+      }
+    });
+    await Promise.all(callers);
+    expect(threads.inProgress).toBe(0);
   });
 
   it('sign first in, first out', async () => {
-    const threads = open(1, INPUTS);
+    const threads = open(1, repeat);
     const signed: string[] = [];
     const inputs = numbers(100);
     await Promise.all(inputs.map(async (input) => signed.push(await threads.sign(BY_ONE, input))));
-    expect(signed).toEqual(inputs);
+    expect(signed).toEqual(inputs.map(signatureOf));
+  });
+
+  it('deliver what is ready while another thread still signs an older one', async () => {
+    const threads = open(2, () => (input) => {
+      if (String.fromCharCode(...input) === 'slow')
+        for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+      return Uint8Array.from(input);
+    });
+    const slow = expect(threads.sign(BY_ONE, 'slow')).rejects.toThrow(DependencyUnavailable);
+    for (const input of numbers(50)) expect(await threads.sign(BY_ONE, input)).toBe(signatureOf(input));
+    expect(threads.inProgress).toBe(51);
+    await threads.close();
+    await slow;
+  });
+
+  it('refuse an input that is longer than any token', async () => {
+    const threads = open(1, repeat);
+    await expect(threads.sign(BY_ONE, 'x'.repeat(8_193))).rejects.toThrow(RangeError);
+    expect(await threads.sign(BY_ONE, 'x'.repeat(8_192))).toBe(signatureOf('x'.repeat(8_192)));
   });
 
   it('refuse a signature while too many wait', async () => {
-    const threads = open(1, NOTHING);
-    const waiting = Promise.allSettled(numbers(SIGNATURES_WAITING_MAX).map((input) => threads.sign(BY_ONE, input)));
-    expect(threads.waiting).toBe(SIGNATURES_WAITING_MAX);
+    const threads = open(1, never);
+    const waiting = Promise.allSettled(numbers(SIGNATURES_MAX).map((input) => threads.sign(BY_ONE, input)));
+    expect(threads.inProgress).toBe(SIGNATURES_MAX);
     await expect(threads.sign(BY_ONE, 'one too many')).rejects.toThrow(DependencyUnavailable);
     await threads.close();
     expect((await waiting).every(({ status }) => status === 'rejected')).toBe(true);
@@ -89,32 +95,21 @@ describe('signing threads', () => {
 
   it('refuse a signature behind one that has waited for a second', async () => {
     const time = { ms: 0 };
-    const threads = open(1, NOTHING, () => time.ms);
-    // The first one is in progress when the second one waits.
-    const [first] = [threads.sign(BY_ONE, 'in progress'), await new Promise(setImmediate)];
+    const threads = open(1, never, () => time.ms);
     const waiting = threads.sign(BY_ONE, 'waits');
     time.ms = 1_000;
     const next = threads.sign(BY_ONE, 'waits too');
     time.ms = 1_001;
     await expect(threads.sign(BY_ONE, 'too late')).rejects.toThrow(DependencyUnavailable);
-    expect(threads.waiting).toBe(2);
-    const outcomes = Promise.allSettled([first, waiting, next]);
+    expect(threads.inProgress).toBe(2);
+    const outcomes = Promise.allSettled([waiting, next]);
     await threads.close();
     expect((await outcomes).every(({ status }) => status === 'rejected')).toBe(true);
   });
 
-  it.each(['[]', 'null', '[...inputs, 1]'])('fail the batch of a thread that answers %s, and go on', async (reply) => {
-    const threads = open(1, answering(`inputs[0] === 'bad' ? ${reply} : inputs`));
-    await expect(threads.sign(BY_ONE, 'bad')).rejects.toThrow(DependencyUnavailable);
-    expect(await threads.sign(BY_ONE, 'good')).toBe('good');
-  });
-
   it('refuse signatures once they are closed, also those in progress', async () => {
-    const threads = open(1, NOTHING);
+    const threads = open(1, never);
     const inProgress = expect(threads.sign(BY_ONE, 'input')).rejects.toThrow(DependencyUnavailable);
-    // The batch is sent in the next pass.
-    await new Promise(setImmediate);
-    expect(threads.waiting).toBe(0);
     await threads.close();
     await inProgress;
     await expect(threads.sign(BY_ONE, 'input')).rejects.toThrow(DependencyUnavailable);
@@ -154,48 +149,48 @@ describe('signing threads', () => {
 });
 
 describe('a signing thread that ends', () => {
-  /** A thread that signs while there is a file, and otherwise ends in this way. */
-  function breakable(end: string) {
-    const folder = mkdtempSync(join(tmpdir(), 'thread-'));
-    const file = join(folder, 'works');
-    const code = `if (!require('node:fs').existsSync(${JSON.stringify(file)})) { ${end} } ${INPUTS}`;
-    return { code, repair: () => writeFileSync(file, ''), remove: () => rmSync(folder, { recursive: true }) };
-  }
+  it.each<[string, () => Sign]>([
+    [
+      'by an exception',
+      () => (input) => {
+        if (input.length > 4) throw new Error('broken');
+        return Uint8Array.from(input);
+      },
+    ],
+    [
+      'by itself',
+      () => (input) => {
+        if (input.length > 4) process.exit(1);
+        return Uint8Array.from(input);
+      },
+    ],
+    [
+      'since its memory is full',
+      () => (input) => {
+        const all: number[][] = [];
+        while (input.length > 4) all.push(new Array(1_000).fill(Math.random()));
+        return Uint8Array.from(input);
+      },
+    ],
+  ])('%s fails its own signature, and is replaced for those that wait', async (_how, createSign) => {
+    const threads = open(1, createSign);
+    const inputs = ['a', 'broken', 'b', 'c', 'broken too', 'd'];
+    const outcomes = await Promise.allSettled(inputs.map((input) => threads.sign(BY_ONE, input)));
+    expect(outcomes).toMatchObject(
+      inputs.map((input) =>
+        input.length > 4
+          ? { status: 'rejected', reason: { dependency: 'signing threads' } }
+          : { status: 'fulfilled', value: signatureOf(input) },
+      ),
+    );
+    expect(await threads.sign(BY_ONE, 'next')).toBe(signatureOf('next'));
+  });
 
-  it.each([
-    ['by an exception', "throw new Error('broken')"],
-    ['by itself', 'process.exit(1)'],
-    ['since its memory is full', 'const all = []; for (;;) all.push(new Array(1_000).fill(Math.random()));'],
-  ])('%s fails its batch, and is replaced for the next one', async (_how, end) => {
-    const { code, repair, remove } = breakable(end);
-    const threads = open(1, code);
-    const batch = await Promise.allSettled(numbers(3).map((input) => threads.sign(BY_ONE, input)));
-    for (const outcome of batch) {
+  it('fails each signature as long as no thread can start', async () => {
+    const threads = open(2, 'this is no function' as never);
+    const outcomes = await Promise.allSettled(numbers(3).map((input) => threads.sign(BY_ONE, input)));
+    for (const outcome of [...outcomes, ...(await Promise.allSettled([threads.sign(BY_ONE, 'next')]))]) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { dependency: 'signing threads' } });
-    }
-    repair();
-    expect(await threads.sign(BY_ONE, 'next')).toBe('next');
-    remove();
-  });
-
-  it('fails no other batch: those that wait are signed by the next thread', async () => {
-    const { code, repair, remove } = breakable('process.exit(1)');
-    const threads = open(1, code);
-    const signatures = numbers(20).map((input) => threads.sign(BY_ONE, input));
-    await expect(signatures[0]).rejects.toThrow(DependencyUnavailable);
-    repair();
-    const outcomes = await Promise.allSettled(signatures);
-    expect(outcomes.map(({ status }) => status)).toEqual([
-      ...Array(16).fill('rejected'),
-      ...Array(4).fill('fulfilled'),
-    ]);
-    remove();
-  });
-
-  it('fails each signature as long as it cannot start', async () => {
-    const threads = open(1, 'this is no program');
-    for (const input of numbers(3)) {
-      await expect(threads.sign(BY_ONE, input)).rejects.toThrow(DependencyUnavailable);
     }
   });
 });

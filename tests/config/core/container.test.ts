@@ -83,7 +83,7 @@ async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Rec
   });
   const keys = Array.from({ length: Number(trusted) }, (_, kid) => ({ jwk: { kid } }));
   parts.register(PARTS.attempts, { useValue: {} as never });
-  parts.register(PARTS.signingThreads, { useValue: { waiting: 0 } as never });
+  parts.register(PARTS.signingThreads, { useValue: { inProgress: 0 } as never });
   const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
   parts.register(PARTS.auditOutput, { useValue: { measured } as never });
   parts.register(PARTS.storage, { useValue: {} as never });

@@ -1,0 +1,491 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { readClientsFile, streamClientsFile } from '../../../adapters/files/clients-file.ts';
+import { jsonFault, jsonReader } from '../../../adapters/files/json-fault.ts';
+import { type JsonEntry, readJsonArray } from '../../../adapters/files/read-json-array.ts';
+import { failure, success } from '../../../domain/result.ts';
+import { collect } from '../../support/collect.ts';
+
+describe('the clients file', () => {
+  const ENTRY = { client_id: 'a', client_secret: '{noop}its-secret', client_name: 'A', scope: 'read' };
+  const BCRYPT = `$2b$10$${'a'.repeat(53)}`;
+
+  function problemsOf(value: unknown): readonly string[] {
+    const clients = readClientsFile(typeof value === 'string' ? value : JSON.stringify(value));
+    return clients.ok ? [] : clients.problem;
+  }
+
+  describe('readClientsFile', () => {
+    it('reads registrations with BCrypt and {noop} secrets', () => {
+      const clients = readClientsFile(JSON.stringify([ENTRY, { ...ENTRY, client_id: 'b', client_secret: BCRYPT }]));
+      expect(clients).toEqual({
+        ok: true,
+        value: [
+          { clientId: 'a', clientSecret: '{noop}its-secret', clientName: 'A', scope: 'read' },
+          { clientId: 'b', clientSecret: BCRYPT, clientName: 'A', scope: 'read' },
+        ],
+      });
+    });
+
+    it.each([
+      ['not JSON', '{"client_secret": "its-secret"', 'must be a JSON array'],
+      ['empty', '', 'must be a JSON array'],
+      ['an object', { ...ENTRY }, 'must be a JSON array'],
+      ['an entry that is not an object', ['its-secret'], 'entry 0: it must be an object'],
+      ['an entry that is an array', [[]], 'entry 0: it must be an object'],
+      ['a missing member', [ENTRY, { ...ENTRY, client_id: 'b', scope: undefined }], 'entry 1: scope is missing'],
+      ['a member that is no string', [{ ...ENTRY, client_name: 1 }], 'entry 0: client_name must be a string'],
+      [
+        'an unknown member',
+        [{ ...ENTRY, secret: 'its-secret' }],
+        'entry 0: it has members other than client_id, client_secret, client_name, scope, secrets, jwks, federated_subjects and resources',
+      ],
+      ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client_id is that of entry 0'],
+      [
+        'a client_id with a control character',
+        [{ ...ENTRY, client_id: 'a\n' }],
+        'entry 0: client_id must have 1 to 255 characters and no control character',
+      ],
+      ['an empty name', [{ ...ENTRY, client_name: '' }], 'entry 0: client_name must not be empty'],
+      [
+        'a malformed scope',
+        [{ ...ENTRY, scope: 'a  b' }],
+        'entry 0: scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)',
+      ],
+      [
+        'a secret that is neither BCrypt nor {noop}',
+        [{ ...ENTRY, client_secret: 'its-secret' }],
+        'entry 0: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+      ],
+      [
+        'a secret of cost 15',
+        [{ ...ENTRY, client_secret: BCRYPT.replace('$10$', '$15$') }],
+        'entry 0: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+      ],
+      [
+        'an empty plain secret',
+        [{ ...ENTRY, client_secret: '{noop}' }],
+        'entry 0: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+      ],
+    ])('names the position and member of a problem: %s', (_name, file, problem) => {
+      const problems = problemsOf(file);
+      expect(problems).toEqual([problem]);
+      expect(problems.join()).not.toContain('its-secret');
+    });
+
+    it('reads what other methods need, and a client without a secret', () => {
+      const jwk = { kty: 'OKP', crv: 'Ed25519', x: Buffer.alloc(32, 1).toString('base64url') };
+      const subject = { issuer: 'https://issuer.example', subject: 's', claims: { '/a': 'b' } };
+      const { client_secret, ...withoutSecret } = ENTRY;
+      const secrets = [{ secret_id: 'cs1', name: 'new', client_secret: BCRYPT, expires_at: 9 }];
+      const entries = [
+        { ...withoutSecret, jwks: { keys: [{ ...jwk, kid: 'k', expires_at: 7 }] }, federated_subjects: [subject] },
+        { ...ENTRY, client_id: 'b', secrets, resources: ['https://api.example'] },
+      ];
+      const clients = readClientsFile(JSON.stringify(entries));
+      if (!clients.ok) throw new Error(clients.problem.join());
+      expect(clients.value).toMatchObject([
+        {
+          clientSecret: '*',
+          details: { keys: [{ jwk: { ...jwk, kid: 'k' }, expires_at: 7 }], subjects: [subject] },
+        },
+        {
+          clientSecret: client_secret,
+          details: {
+            secrets: [{ secret_id: 'cs1', name: 'new', encoded: BCRYPT, expires_at: 9 }],
+            resources: ['https://api.example'],
+          },
+        },
+      ]);
+    });
+
+    it.each([
+      ['jwks without keys', { jwks: {} }, 'jwks.keys must be an array'],
+      [
+        'a private key',
+        { jwks: { keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'AA', d: 'its-secret' }] } },
+        'jwks.keys.0 contains a private or a symmetric key: register only the public key',
+      ],
+      [
+        'a claim that is no text',
+        { federated_subjects: [{ issuer: 'i', subject: 's', claims: { a: 1 } }] },
+        /must be a string/,
+      ],
+      [
+        'a claim that JavaScript would lose',
+        {
+          federated_subjects: [
+            { issuer: 'i', subject: 's', claims: JSON.parse('{"/a":"b","__proto__":"its-secret"}') },
+          ],
+        },
+        'federated_subjects.0.claims must not name __proto__',
+      ],
+      [
+        'a subject without its issuer',
+        { federated_subjects: [{ subject: 's' }] },
+        'federated_subjects.0.issuer is missing',
+      ],
+      ['a resource with a fragment', { resources: ['https://a/#b'] }, /^resources entry 0 must be an absolute URI/],
+      [
+        'a secret without its name',
+        { secrets: [{ secret_id: 'a', client_secret: BCRYPT }] },
+        'secrets.0.name is missing',
+      ],
+      ['secrets that are no array', { secrets: {} }, /^secrets must be an array/],
+      ['a secret that is no object', { secrets: ['its-secret'] }, 'secrets.0 must be an object'],
+      [
+        'an unknown member of a secret',
+        { secrets: [{ secret_id: 'a', name: 'n', client_secret: BCRYPT, secret: 'its-secret' }] },
+        'secrets.0 has members other than secret_id, name, client_secret, expires_at',
+      ],
+      [
+        'a time that is no number',
+        { secrets: [{ secret_id: 'a', name: 'n', client_secret: BCRYPT, expires_at: '2030-01-01' }] },
+        'secrets.0.expires_at must be a time in whole seconds since the epoch',
+      ],
+      ['keys in an array', { jwks: [] }, 'jwks must be a JWK set'],
+      ['a key that is no object', { jwks: { keys: ['its-secret'] } }, 'jwks.keys.0 must be an object'],
+      ['subjects that are no array', { federated_subjects: 'its-secret' }, 'federated_subjects must be an array'],
+      [
+        'conditions that are no object',
+        { federated_subjects: [{ issuer: 'i', subject: 's', claims: 'its-secret' }] },
+        'federated_subjects.0.claims must be an object',
+      ],
+      [
+        'an unknown member of a subject',
+        { federated_subjects: [{ issuer: 'i', subject: 's', claim: {} }] },
+        'federated_subjects.0 has members other than issuer, subject, claims',
+      ],
+      ['a resource that is no text', { resources: [1] }, 'resources.0 must be a string'],
+      [
+        'two secrets with ids beside another one',
+        { secrets: ['a', 'b'].map((secret_id) => ({ secret_id, name: 'n', client_secret: BCRYPT })) },
+        /^secrets must be at most 1 beside client_secret/,
+      ],
+      [
+        'no secret and no key',
+        { client_secret: undefined, jwks: { keys: [] }, secrets: [] },
+        'client_secret is missing',
+      ],
+    ])('names the member of a problem: %s', (_name, members, problem) => {
+      const expected = problem instanceof RegExp ? problem.source.replace('^', '') : problem;
+      const problems = problemsOf([{ ...ENTRY, ...members }]);
+      expect(problems).toEqual([expect.stringContaining(expected)]);
+      expect(problems.join()).not.toContain('its-secret');
+    });
+
+    it.each([
+      ['resources alone', { resources: ['https://api.example'] }],
+      ['nothing', {}],
+    ])('needs a client_secret for a client with %s', (_what, members) => {
+      expect(problemsOf([{ ...ENTRY, ...members, client_secret: undefined }])).toEqual([
+        'entry 0: client_secret is missing',
+      ]);
+    });
+
+    it('reads a client without a secret if it has secrets with ids, keys or subjects, and without a time what does not expire', () => {
+      const { client_secret, ...client } = ENTRY;
+      const jwk = { kty: 'OKP', crv: 'Ed25519', x: Buffer.alloc(32, 1).toString('base64url') };
+      const read = (members: object) => {
+        const clients = readClientsFile(JSON.stringify([{ ...client, ...members }]));
+        return clients.ok ? clients.value[0]?.details : clients.problem;
+      };
+      expect(read({ secrets: [{ secret_id: 'cs1', name: 'new', client_secret: BCRYPT }] })).toEqual({
+        secrets: [{ secret_id: 'cs1', name: 'new', encoded: BCRYPT }],
+      });
+      expect(read({ jwks: { keys: [jwk], others: true } })).toEqual({ keys: [{ jwk }] });
+      expect(read({ federated_subjects: [{ issuer: 'https://i.example', subject: 's' }] })).toEqual(
+        expect.objectContaining({ subjects: [{ issuer: 'https://i.example', subject: 's', claims: {} }] }),
+      );
+    });
+
+    it.each(['*', '!*', `!${BCRYPT}`, `!!${BCRYPT}`])(
+      'reads a client without a secret, or with a lock: %s',
+      (client_secret) => {
+        expect(readClientsFile(JSON.stringify([{ ...ENTRY, client_secret }]))).toMatchObject({
+          ok: true,
+          value: [{ clientSecret: client_secret }],
+        });
+      },
+    );
+
+    it.each(['!', '!{noop}its-secret', '!its-secret', '**'])(
+      'refuses a lock with nothing behind it: %s',
+      (client_secret) => {
+        expect(problemsOf([{ ...ENTRY, client_secret }])).toEqual([
+          expect.stringMatching(/^entry 0: client_secret must be/),
+        ]);
+      },
+    );
+
+    it('reports every problem at once', () => {
+      expect(problemsOf([{}, ENTRY, { ...ENTRY, client_secret: 'x' }])).toEqual([
+        'entry 0: client_id is missing',
+        'entry 0: client_secret is missing',
+        'entry 0: client_name is missing',
+        'entry 0: scope is missing',
+        'entry 2: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+        'entry 2: client_id is that of entry 1',
+      ]);
+    });
+  });
+
+  describe('streamClientsFile', () => {
+    const stream = (text: string) =>
+      collect(
+        streamClientsFile(
+          (async function* () {
+            yield Buffer.from(text);
+          })(),
+        ),
+      );
+
+    it('reads the same registrations as readClientsFile', async () => {
+      const file = JSON.stringify([ENTRY, { ...ENTRY, client_id: 'b', client_secret: BCRYPT }]);
+      const clients = readClientsFile(file);
+      expect(clients.ok && (await stream(file))).toEqual(
+        clients.ok && clients.value.map((value) => ({ ok: true, value })),
+      );
+    });
+
+    it('names the position and the member of each problem, in the second batch too, and never a value', async () => {
+      const many = Array.from({ length: 1_000 }, (_, n) => ({ ...ENTRY, client_id: `client-${n}` }));
+      const broken = [
+        { ...ENTRY, secrets: [{ secret_id: 'a', client_secret: BCRYPT }] },
+        'its-secret',
+        { ...ENTRY, scope: '' },
+      ];
+      const entries = await stream(JSON.stringify([...many, ...broken]));
+      const problems = entries.flatMap((entry) => (entry.ok ? [] : entry.problem));
+      expect(problems).toEqual([
+        { position: 1_000, text: 'secrets.0.name is missing' },
+        { position: 1_001, text: 'it must be an object' },
+        {
+          position: 1_002,
+          text: 'scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)',
+        },
+      ]);
+    });
+
+    it.each([
+      ['{"client_secret": "its-secret"}', [{ text: 'must be a JSON array' }]],
+      ['[its-secret]', [{ position: 0, text: 'it is not JSON; it begins in line 1' }]],
+    ])('says of %j what is wrong', async (text, problem) => {
+      expect(await stream(text)).toEqual([{ ok: false, problem }]);
+    });
+  });
+});
+
+describe('faults of JSON', () => {
+  function isJson(text: string): boolean {
+    try {
+      JSON.parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  const SECRET = 'its-secret';
+
+  describe('jsonFault', () => {
+    it.each([
+      [
+        'a trailing comma in an array',
+        `[\n {"a": "${SECRET}"},\n]`,
+        'line 2, column 21: a comma before the end of the array',
+      ],
+      [
+        'a trailing comma in an object',
+        `{"a": "${SECRET}",\n}`,
+        'line 1, column 19: a comma before the end of the object',
+      ],
+      ['a missing comma', `["${SECRET}"\n"b"]`, 'line 2, column 1: a comma or the end of the array is missing'],
+      ['a missing colon', `{"a" "${SECRET}"}`, 'line 1, column 6: a colon is missing after the name of a member'],
+      [
+        'a name without quotes',
+        `{a: "${SECRET}"}`,
+        'line 1, column 2: the name of a member in double quotes is missing',
+      ],
+      ['single quotes', `['${SECRET}']`, 'line 1, column 2: JSON has double quotes only'],
+      ['a comment', `[ // ${SECRET}\n1]`, 'line 1, column 3: JSON has no comments'],
+      [
+        'a byte order mark',
+        `\ufeff["${SECRET}"]`,
+        'line 1, column 1: a byte order mark: save the file as UTF-8 without it',
+      ],
+      ['a string that does not end', `["${SECRET}]`, 'line 1, column 2: the string that begins here does not end'],
+      ['a line break in a string', `["${SECRET}\n"]`, /^line 1, column 13: a line break or another control character/],
+      ['an unknown escape', `["C:\\${SECRET}"]`, /^line 1, column 5: a backslash that JSON does not know/],
+      ['a text without quotes', `[${SECRET}]`, 'line 1, column 2: a value is missing, or is not JSON'],
+      ['a number with a zero in front', '[012]', 'line 1, column 2: a value is missing, or is not JSON'],
+      ['an end in the middle', `[{"a": "${SECRET}"`, /^line 1, column 20: the text ends too early$/],
+      ['more behind the end', `[]\n${SECRET}`, 'line 2, column 1: more text after the end of the value'],
+      ['nothing', ' \n', 'the text is empty'],
+    ])('names line, column and cure of %s, without the text', (_name, text, fault) => {
+      expect(isJson(text)).toBe(false);
+      expect(jsonFault(text)).toEqual(typeof fault === 'string' ? fault : expect.stringMatching(fault));
+      expect(jsonFault(text)).not.toContain(SECRET);
+    });
+
+    it('counts characters, not the halves of surrogate pairs', () => {
+      expect(jsonFault('["😀" 1]')).toBe('line 1, column 6: a comma or the end of the array is missing');
+    });
+
+    it('finds a fault if and only if JSON.parse does', () => {
+      fc.assert(
+        fc.property(
+          fc.array(fc.constantFrom(...'[]{},:"\\ 1a-.eE0tu\n\u0001\ufeff/'), { maxLength: 12 }),
+          (letters) => {
+            const text = letters.join('');
+            for (const value of [text, `[${text}]`, `{"a":${text}}`, `"${text}"`]) {
+              expect([value, jsonFault(value) === undefined]).toEqual([value, isJson(value)]);
+            }
+          },
+        ),
+        { numRuns: 2_000 },
+      );
+      fc.assert(fc.property(fc.json({ maxDepth: 8 }), (text) => expect(jsonFault(text)).toBeUndefined()));
+    });
+
+    it('finds the fault in a text of ten megabytes and a thousand levels', () => {
+      expect(jsonFault(`["${'x\\n'.repeat(5_000_000)}",]`)).toContain('a comma before the end of the array');
+      expect(jsonFault('['.repeat(1_000))).toContain('more than 100 levels');
+    });
+  });
+
+  describe('jsonReader', () => {
+    it('reports the place if the text is not JSON, and otherwise what the reader finds', () => {
+      const read = jsonReader((text) => (text === '[]' ? success(1) : failure(['must be empty'])));
+      expect([read('[]'), read('[1]'), read('[1')]).toEqual([
+        success(1),
+        failure(['must be empty']),
+        failure(['is not JSON: line 1, column 3: the text ends too early']),
+      ]);
+    });
+  });
+});
+
+describe('arrays of JSON', () => {
+  /** The text in chunks of these sizes, the last of which is repeated. */
+  async function* chunksOf(text: string | Buffer, sizes: readonly number[]) {
+    const bytes = Buffer.from(text);
+    for (let start = 0, index = 0; start < bytes.length; index += 1) {
+      const end = start + (sizes[Math.min(index, sizes.length - 1)] ?? bytes.length);
+      yield bytes.subarray(start, end);
+      start = end;
+    }
+  }
+
+  function read(text: string, sizes: readonly number[] = []): Promise<readonly JsonEntry[]> {
+    return collect(readJsonArray(chunksOf(text, sizes)));
+  }
+
+  function parseArray(text: string): unknown {
+    try {
+      const value: unknown = JSON.parse(text);
+      return Array.isArray(value) ? value : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  const SIZES = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 });
+
+  describe('readJsonArray', () => {
+    it('reads the same values as JSON.parse, however the text is cut into chunks', () =>
+      fc.assert(
+        fc.asyncProperty(fc.array(fc.jsonValue()), fc.constantFrom(0, 1), SIZES, async (values, indent, sizes) => {
+          const text = ` ${JSON.stringify(values, null, indent)}\r\n`;
+          const entries = await read(text, sizes);
+          expect(entries).toEqual((JSON.parse(text) as unknown[]).map((value) => ({ ok: true, value })));
+        }),
+      ));
+
+    it('accepts a text if and only if JSON.parse accepts it as an array', () =>
+      fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.constantFrom(...'[]{},:"\\ 1a\n'), { maxLength: 12 }),
+          SIZES,
+          async (letters, sizes) => {
+            for (const text of [letters.join(''), `[${letters.join('')}]`]) {
+              const entries = await read(text, sizes);
+              const isAccepted = entries.every(({ ok }) => ok);
+              expect([text, isAccepted]).toEqual([text, parseArray(text) !== undefined]);
+            }
+          },
+        ),
+        { numRuns: 2_000 },
+      ));
+
+    it.each([
+      ['', undefined, 'must be a JSON array'],
+      ['{}', undefined, 'must be a JSON array'],
+      ['[] []', undefined, 'must be a JSON array'],
+      ['\ufeff[]', undefined, 'must be a JSON array'],
+      ['[1, 2', 1, 'is not complete: the text ends inside the array'],
+      ['[1, {"a": "b', 1, 'is not complete: the text ends inside the array'],
+      ['[1, 2,]', 2, 'is missing: a comma before the end of the array, in line 1'],
+      ['[1,\n 2,\n]', 2, 'is missing: a comma before the end of the array, in line 2'],
+      ['[1, [}, 3]', 1, 'is not JSON; it begins in line 1'],
+      ['\n[1,\n\n [},\n 3]', 1, 'is not JSON; it begins in line 4'],
+      ['\n[,1]', 0, 'is not JSON; it begins in line 2'],
+      ['[1,\n\n,2]', 1, 'is not JSON; it begins in line 3'],
+    ])('names the problem of %j, and nothing after it', async (text, position, problem) => {
+      for (const size of [1, 100]) {
+        expect((await read(text, [size])).at(-1)).toEqual({ ok: false, problem: { position, text: problem } });
+      }
+    });
+
+    it('refuses an entry over 1 MiB without reading it to its end', async () => {
+      let chunks = 0;
+      async function* endless() {
+        yield Buffer.from('[1, "');
+        for (;;) {
+          chunks += 1;
+          yield Buffer.alloc(65_536, 'x');
+        }
+      }
+      const problem = { position: 1, text: 'is longer than 1048576 bytes' };
+      expect(await collect(readJsonArray(endless()))).toEqual([
+        { ok: true, value: 1 },
+        { ok: false, problem },
+      ]);
+      expect(chunks).toBe(16);
+      const whole = `[1, "${'x'.repeat(1_048_577)}"]`;
+      expect((await read(whole)).at(-1)).toEqual({ ok: false, problem });
+    });
+
+    it('reads an entry of exactly 1 MiB, in one chunk or in several', async () => {
+      const value = 'x'.repeat(1_048_576 - 2);
+      for (const size of [2_000_000, 65_536]) expect(await read(JSON.stringify([value, 1]), [size])).toHaveLength(2);
+      const problem = { position: 0, text: 'is longer than 1048576 bytes' };
+      for (const size of [2_000_000, 65_536]) {
+        expect((await read(JSON.stringify([`${value}x`, 1]), [size])).at(-1)).toEqual({ ok: false, problem });
+      }
+    });
+
+    it('reads chunks whose memory is used again for the next one', async () => {
+      const text = JSON.stringify(['first', 'second', 'third']);
+      async function* reused() {
+        const memory = Buffer.alloc(5);
+        for (let start = 0; start < text.length; start += 5)
+          yield memory.subarray(0, memory.write(text.slice(start, start + 5)));
+      }
+      expect(await collect(readJsonArray(reused()))).toEqual(
+        ['first', 'second', 'third'].map((value) => ({ ok: true, value })),
+      );
+    });
+
+    it('returns the entries of each chunk in one batch, and keeps none of them for the next one', async () => {
+      const sizesOf = async (values: readonly unknown[], chunkSize: number) => {
+        const sizes: number[] = [];
+        for await (const batch of readJsonArray(chunksOf(JSON.stringify(values), [chunkSize])))
+          sizes.push(batch.length);
+        return sizes;
+      };
+      expect(await sizesOf([1, 2, 3, 4, 5], 4)).toEqual([1, 2, 2, 0]);
+      expect(await sizesOf(['x'.repeat(10), 'y'], 6)).toEqual([0, 0, 2, 0]);
+    });
+  });
+});

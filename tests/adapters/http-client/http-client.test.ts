@@ -1,0 +1,1018 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer, type RequestListener } from 'node:http';
+import { afterEach, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { inspectBaseUrl } from '../../../adapters/http-client/doctor/inspect-base-url.ts';
+import {
+  type KeySetEvent,
+  type RemoteKeyOptions,
+  RemoteKeyProvider,
+} from '../../../adapters/http-client/example-resource/remote-key-provider.ts';
+import type { IssuerSource } from '../../../adapters/http-client/federated-jwt/fetch-issuer-keys.ts';
+import { inspectIssuers } from '../../../adapters/http-client/federated-jwt/inspect-issuers.ts';
+import {
+  type IssuerKeySetEvent,
+  IssuerKeySets,
+  type IssuerKeySetsOptions,
+} from '../../../adapters/http-client/federated-jwt/issuer-key-sets.ts';
+import { readIssuersFile } from '../../../adapters/http-client/federated-jwt/read-issuers-file.ts';
+import { readPublicKey } from '../../../adapters/jwt/create-key-factory.ts';
+import { joseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
+import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
+import type { KeyRing } from '../../../application/keys/key-ring.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import type { IssuerKeySet } from '../../../application/ports/issuer-keys.ts';
+import { describeTokenVerifier } from '../../contracts/token-verifier.ts';
+import { describeVerificationKeys } from '../../contracts/verification-keys.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
+import { freePort } from '../../support/free-port.ts';
+import { freshKeyRing } from '../../support/fresh-key-ring.ts';
+import { type KeySetAnswer, KeySetServer, keySetAnswer } from '../../support/key-set-server.ts';
+import { listenOnLoopback } from '../../support/loopback-server.ts';
+import { until } from '../../support/until.ts';
+import { WorkloadKey } from '../../support/workload-issuer.ts';
+
+describe('the base URL', () => {
+  const ISSUER = 'https://auth.example';
+
+  function urlsOf(baseUrl: string, isPublic = true) {
+    const [tokenUrl, metadataUrl, keySetUrl] = ['token', 'metadata', 'keys'].map((path) => `${baseUrl}/${path}`);
+    return {
+      baseUrl,
+      issuer: ISSUER,
+      tokenUrl: `${tokenUrl}`,
+      metadataUrl: `${metadataUrl}`,
+      keySetUrl: `${keySetUrl}`,
+      isPublic,
+    };
+  }
+
+  /** What is found where these paths have these bodies, or statuses. The token endpoint answers as ours. */
+  async function inspect(answers: Readonly<Record<string, unknown>>, isPublic = true, kid?: string) {
+    const listener: RequestListener = ({ url = '' }, response) => {
+      const answer = { '/token': 405, ...answers }[url] ?? 404;
+      if (url === '/token') response.setHeader('Allow', 'POST');
+      response.statusCode = typeof answer === 'number' ? answer : 200;
+      if (response.statusCode === 302) response.setHeader('Location', '/login');
+      response.end(typeof answer === 'number' ? '{}' : JSON.stringify(answer));
+    };
+    await using server = await listenOnLoopback(createServer(listener));
+    const findings = await inspectBaseUrl({ ...urlsOf(server.url, isPublic), kid }, true);
+    return findings.map(({ state, text }) => [state, text.replaceAll(server.url, '')]);
+  }
+
+  describe('inspectBaseUrl', () => {
+    it('accepts the metadata of this service, and names its keys', async () => {
+      expect(
+        await inspect({ '/metadata': { issuer: ISSUER }, '/keys': { keys: [{ kid: 'a' }, { kid: 'b' }] } }),
+      ).toEqual([['ok', '/keys answers, with the keys a, b']]);
+    });
+
+    it('says whether a key is in the key set that resource servers fetch', async () => {
+      const answers = { '/metadata': { issuer: ISSUER }, '/keys': { keys: [{ kid: 'a' }, { kid: 'b' }] } };
+      const [known, unknown] = [await inspect(answers, true, 'a'), await inspect(answers, true, 'c')];
+      expect(known).toEqual([
+        ['ok', expect.stringMatching(/^the key a is among the keys at \/keys: have the resource/)],
+      ]);
+      expect(unknown).toEqual([['problem', 'the key c is not among the keys at /keys: a, b']]);
+    });
+
+    it('accepts a token endpoint alone if the metadata is not public', async () => {
+      expect(await inspect({}, false)).toEqual([
+        ['ok', '/token answers; metadata and key set require a token (PUBLIC_METADATA=false)'],
+      ]);
+    });
+
+    it.each([
+      [{ '/token': 401 }, '/token answers with status 401, not as this service'],
+      [
+        { '/token': 302 },
+        '/token answers with status 302, not as this service: a redirect, and callers lose their request',
+      ],
+      [{}, '/metadata answers with status 404, not as this service'],
+      [
+        { '/metadata': { issuer: 'https://other.example' } },
+        'the metadata at /metadata has another issuer than TOKEN_ISSUER',
+      ],
+      [{ '/metadata': [] }, 'the metadata at /metadata has another issuer than TOKEN_ISSUER'],
+      [
+        { '/metadata': { issuer: ISSUER }, '/keys': 503 },
+        'the metadata answers, but the key set at /keys has status 503',
+      ],
+    ])('finds another service, or a proxy that changes requests: %j', async (answers, text) => {
+      expect(await inspect(answers)).toEqual([['problem', text]]);
+    });
+
+    it.each([
+      ['/metadata', { '/metadata': { issuer: ISSUER, more: 'x'.repeat(300_000) } }],
+      ['/keys', { '/metadata': { issuer: ISSUER }, '/keys': { keys: [], more: 'x'.repeat(300_000) } }],
+    ])('reads no more than the begin of a long answer at %s, and says so', async (path, answers) => {
+      expect(await inspect(answers)).toEqual([
+        ['problem', `${path} does not answer as this service: the answer is longer than 256 KiB`],
+      ]);
+    });
+
+    it('stops to read an answer without an end', async () => {
+      let sent = 0;
+      const listener: RequestListener = (_request, response) => {
+        response.writeHead(405, { Allow: 'POST' });
+        const send = () => {
+          while (!response.destroyed && response.write(Buffer.alloc(65_536))) sent += 65_536;
+        };
+        response.on('drain', send);
+        send();
+      };
+      await using server = await listenOnLoopback(createServer(listener));
+      const [finding] = await inspectBaseUrl(urlsOf(server.url), true);
+      expect(finding?.text).toContain('the answer is longer than 256 KiB');
+      // What has arrived in buffers of the system, too.
+      expect(sent).toBeLessThan(50_000_000);
+    });
+
+    it('is a problem if nothing answers although the service runs, and otherwise a note', async () => {
+      const urls = urlsOf('https://no-such-host.invalid');
+      const text = expect.stringMatching(/^nothing usable answers at https:\/\/no-such-host\.invalid\/token \(E\w+\)/);
+      const [runs] = await inspectBaseUrl(urls, true);
+      expect(runs).toEqual({ state: 'problem', text, cure: expect.stringContaining('correct BASE_URL') });
+      const [stands] = await inspectBaseUrl(urls, false);
+      expect(stands).toEqual({ state: 'note', text, cure: expect.stringContaining('start the service') });
+    });
+
+    it('is a note on this machine: a container does not reach the port that is published', async () => {
+      const urls = urlsOf(`http://localhost:${await freePort()}`);
+      expect(await inspectBaseUrl(urls, true)).toEqual([
+        {
+          state: 'note',
+          text: expect.stringContaining('(ECONNREFUSED)'),
+          cure: expect.stringContaining('in a container'),
+        },
+      ]);
+    });
+
+    it('notes a public URL without TLS', async () => {
+      expect(await inspectBaseUrl(urlsOf('http://no-such-host.invalid'), false)).toContainEqual(
+        expect.objectContaining({ state: 'note', text: 'BASE_URL is http: secrets and tokens travel unencrypted' }),
+      );
+    });
+  });
+});
+
+describe('keys of another server', () => {
+  const COOLDOWN = 5;
+  const STALE = 1_000;
+
+  const STRONG = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' });
+
+  /** In milliseconds: for a test that waits for the timeout, and for one that must not reach it, even on a busy machine. */
+  const SHORT_TIMEOUT_MS = 150;
+  const LONG_TIMEOUT_MS = 10_000;
+
+  /** How much longer than the timeout a test may take on a busy machine, in milliseconds. */
+  const SLACK_MS = 2_000;
+
+  let stack = new AsyncDisposableStack();
+  afterEach(async () => {
+    await stack.disposeAsync();
+    stack = new AsyncDisposableStack();
+  });
+
+  let ring: KeyRing;
+  let kid: string;
+  beforeAll(async () => {
+    ring = await freshKeyRing();
+    kid = (await ring.signingKey()).kid;
+  });
+
+  interface RemoteUnderTest {
+    readonly keys: RemoteKeyProvider;
+    readonly clock: FixedClock;
+    readonly issuer: KeySetServer;
+    readonly events: readonly KeySetEvent[];
+  }
+
+  async function remote(options: Partial<RemoteKeyOptions> = {}, headers = {}): Promise<RemoteUnderTest> {
+    const issuer = stack.use(await KeySetServer.of(ring, headers));
+    const clock = new FixedClock();
+    const events: KeySetEvent[] = [];
+    const keys = new RemoteKeyProvider(
+      {
+        uri: issuer.url,
+        read: readPublicKey,
+        timeoutMs: LONG_TIMEOUT_MS,
+        cooldownSeconds: COOLDOWN,
+        staleSeconds: STALE,
+        ...options,
+      },
+      clock,
+      (event) => events.push(event),
+    );
+    stack.defer(() => keys.close());
+    return { keys, clock, issuer, events };
+  }
+
+  /** In milliseconds. */
+  async function timeOf(work: () => Promise<unknown>): Promise<number> {
+    const begin = performance.now();
+    await work();
+    return performance.now() - begin;
+  }
+
+  const unavailable = { name: 'DependencyUnavailable', dependency: 'key set' };
+
+  describeVerificationKeys('RemoteKeyProvider', async () => {
+    const { keys } = await remote();
+    return { keys, trusted: await ring.signingKey() };
+  });
+
+  describeTokenVerifier('joseTokenVerifier by URL', async () => {
+    const own = await freshKeyRing();
+    const { keys, issuer } = await remote();
+    issuer.answer = keySetAnswer({ keys: await own.publicKeys() });
+    return { signer: new NodeCryptoTokenSigner(own), verifier: joseTokenVerifier(keys) };
+  });
+
+  describe('RemoteKeyProvider', () => {
+    it('fetches a fresh set once, however many tokens arrive', async () => {
+      const { keys, issuer } = await remote();
+      await Promise.all(Array.from({ length: 100 }, () => keys.verificationKey(kid)));
+      expect(issuer.questions).toBe(1);
+    });
+
+    it('finds a newly published key at the first token that names it', async () => {
+      const { keys, issuer, clock } = await remote();
+      await keys.verificationKey(kid);
+      const next = await freshKeyRing();
+      const { kid: nextKid } = await next.signingKey();
+      issuer.answer = keySetAnswer({ keys: [...(await ring.publicKeys()), ...(await next.publicKeys())] });
+      clock.advance(COOLDOWN);
+      expect(await keys.verificationKey(nextKid)).toBeDefined();
+      expect(await keys.verificationKey(kid)).toBeDefined();
+      expect(issuer.questions).toBe(2);
+    });
+
+    it('drops a key that is no longer published when the set is no longer fresh', async () => {
+      const { keys, issuer, clock } = await remote({}, { 'cache-control': 'public, max-age=30' });
+      await keys.verificationKey(kid);
+      issuer.answer = keySetAnswer({ keys: await (await freshKeyRing()).publicKeys() });
+      clock.advance(29);
+      expect(await keys.verificationKey(kid)).toBeDefined();
+      clock.advance(1);
+      expect(await keys.verificationKey(kid)).toBeUndefined();
+    });
+
+    it('fetches at most once per cooldown in a flood of unknown ids', async () => {
+      const { keys, issuer, clock } = await remote();
+      for (let second = 0; second < 4 * COOLDOWN; second += 1) {
+        const flood = Array.from({ length: 50 }, () => keys.verificationKey(crypto.randomUUID()));
+        expect(new Set(await Promise.all(flood))).toEqual(new Set([undefined]));
+        clock.advance(1);
+      }
+      expect(issuer.questions).toBe(4);
+    });
+
+    it.each([
+      ['max-age=30', 30],
+      ['public, max-age=30, must-revalidate', 30],
+      ['max-age="30"', 30],
+      ['Max-Age=30', 30],
+      ['s-maxage=9, max-age=30', 30],
+      ['max-age=1', COOLDOWN],
+      ['max-age=0', COOLDOWN],
+      ['no-store', COOLDOWN],
+      ['no-cache, max-age=30', COOLDOWN],
+      ['max-age=999999999', 3_600],
+      ['public', 300],
+      ['max-age=soon', 300],
+    ])('caches a set as long as the response says, within bounds: %s', async (cacheControl, seconds) => {
+      const { keys, issuer, clock } = await remote({}, { 'cache-control': cacheControl });
+      await keys.verificationKey(kid);
+      clock.advance(seconds - 1);
+      await keys.verificationKey(kid);
+      expect(issuer.questions).toBe(1);
+      clock.advance(1);
+      await keys.verificationKey(kid);
+      expect(issuer.questions).toBe(2);
+    });
+
+    it('counts the time that the response has spent in another cache', async () => {
+      const { keys, issuer, clock } = await remote({}, { 'cache-control': 'max-age=30', age: '20' });
+      await keys.verificationKey(kid);
+      clock.advance(10);
+      await keys.verificationKey(kid);
+      expect(issuer.questions).toBe(2);
+    });
+
+    it('fetches the set again after the clock was set back', async () => {
+      const { keys, issuer, clock } = await remote();
+      await keys.verificationKey(kid);
+      clock.advance(-86_400);
+      expect(await keys.verificationKey(kid)).toBeDefined();
+      expect(issuer.questions).toBe(2);
+    });
+
+    describe('while the issuer is unavailable', () => {
+      it('keeps using the cached keys for the stale time, and no longer', async () => {
+        const { keys, issuer, clock } = await remote({}, { 'cache-control': 'max-age=30' });
+        await keys.verificationKey(kid);
+        await issuer.leave();
+        clock.advance(30 + STALE - 1);
+        expect(await keys.verificationKey(kid)).toBeDefined();
+        clock.advance(1);
+        await expect(keys.verificationKey(kid)).rejects.toMatchObject(unavailable);
+      });
+
+      it('reports an unknown key as unavailable, not as missing', async () => {
+        const { keys, issuer, clock } = await remote();
+        await keys.verificationKey(kid);
+        await issuer.leave();
+        clock.advance(COOLDOWN);
+        await expect(keys.verificationKey('another')).rejects.toBeInstanceOf(DependencyUnavailable);
+        await expect(keys.verificationKey('another')).rejects.toMatchObject(unavailable);
+        expect(await keys.verificationKey(kid)).toBeDefined();
+      });
+
+      it('recovers without any cached key, after the cooldown and not before', async () => {
+        const { keys, issuer, clock } = await remote();
+        await issuer.leave();
+        await expect(keys.verificationKey(kid)).rejects.toMatchObject(unavailable);
+        await issuer.comeBack();
+        clock.advance(COOLDOWN - 1);
+        await expect(keys.verificationKey(kid)).rejects.toMatchObject(unavailable);
+        expect(issuer.questions).toBe(0);
+        clock.advance(1);
+        expect(await keys.verificationKey(kid)).toBeDefined();
+      });
+
+      it('logs it once, and once when the issuer is available again', async () => {
+        const { keys, issuer, clock, events } = await remote();
+        await issuer.leave();
+        for (let round = 0; round < 3; round += 1) {
+          await expect(keys.verificationKey(kid)).rejects.toMatchObject(unavailable);
+          clock.advance(COOLDOWN);
+        }
+        await issuer.comeBack();
+        await keys.verificationKey(kid);
+        clock.advance(COOLDOWN);
+        await keys.verificationKey('another');
+        expect(events).toEqual([
+          { event: 'key_set_unavailable', fault: expect.anything() },
+          { event: 'key_set_available', keys: 1 },
+        ]);
+      });
+    });
+
+    describe('with an issuer that accepts the connection and never responds', () => {
+      it.each([
+        ['not a byte', { kind: 'silent' } as const],
+        ['half of the set', { kind: 'half', text: '{"keys":[' } as const],
+      ])('waits no longer than the timeout: %s', async (_case, answer) => {
+        const { keys, issuer } = await remote({ timeoutMs: SHORT_TIMEOUT_MS });
+        issuer.answer = answer;
+        const find = () => expect(keys.verificationKey(kid)).rejects.toMatchObject(unavailable);
+        expect(await timeOf(() => Promise.all([find(), find(), find()]))).toBeLessThan(SHORT_TIMEOUT_MS + SLACK_MS);
+        expect(issuer.questions).toBe(1);
+      });
+
+      it('returns a cached key without waiting', async () => {
+        const { keys, issuer, clock } = await remote({}, { 'cache-control': 'max-age=30' });
+        await keys.verificationKey(kid);
+        await issuer.leave();
+        clock.advance(30);
+        await keys.verificationKey(kid);
+        await issuer.comeBack();
+        issuer.answer = { kind: 'silent' };
+        clock.advance(COOLDOWN);
+        expect(await timeOf(() => keys.verificationKey(kid))).toBeLessThan(SLACK_MS);
+      });
+
+      it('aborts the fetch when it is closed', async () => {
+        const { keys, issuer, events } = await remote();
+        issuer.answer = { kind: 'silent' };
+        const rejected = expect(keys.verificationKey(kid)).rejects.toMatchObject(unavailable);
+        keys.close();
+        await rejected;
+        expect(events).toEqual([]);
+      });
+    });
+
+    it.each([
+      ['another status', { kind: 'text', text: '{"keys":[]}', status: 401 } as const],
+      ['a redirect', { kind: 'text', text: '', status: 302, headers: { location: '/' } } as const],
+      ['not JSON', { kind: 'text', text: '<html>' } as const],
+      ['not a key set', keySetAnswer({ key: [] })],
+      ['null', keySetAnswer(null)],
+      ['a set whose keys are not an array', keySetAnswer({ keys: {} })],
+      ['a set without keys', keySetAnswer({ keys: [] })],
+      ['a set without a key for RS256', keySetAnswer({ keys: [{ kty: 'EC', kid: 'x' }, null, 'x', {}] })],
+      ['a set whose only key has a number as its id', keySetAnswer({ keys: [{ ...STRONG, kid: 7 }] })],
+      ['a set whose only key has an empty id', keySetAnswer({ keys: [{ ...STRONG, kid: '' }] })],
+      ['more than 256 KiB', { kind: 'text', text: ' '.repeat(256 * 1024 + 1) } as const],
+    ])('treats as a failed fetch, and keeps the cached keys: %s', async (_case, answer) => {
+      const { keys, issuer, clock } = await remote();
+      await keys.verificationKey(kid);
+      issuer.answer = answer;
+      clock.advance(300);
+      expect(await keys.verificationKey(kid)).toBeDefined();
+      await expect(keys.verificationKey('another')).rejects.toMatchObject(unavailable);
+      expect(issuer.questions).toBe(2);
+    });
+
+    describe('with the keys in a set', () => {
+      const jwkOf = (bits: number) =>
+        generateKeyPairSync('rsa', { modulusLength: bits }).publicKey.export({ format: 'jwk' });
+      const strong = STRONG;
+      const other = jwkOf(2048);
+
+      /** Which of these keys are accepted. The set also has a usable key. */
+      async function accepted(...jwks: readonly object[]): Promise<readonly boolean[]> {
+        const { keys, issuer } = await remote();
+        issuer.answer = keySetAnswer({ keys: [...jwks, ...(await ring.publicKeys())] });
+        const found = jwks.map(
+          async (jwk) => 'kid' in jwk && (await keys.verificationKey(String(jwk.kid))) !== undefined,
+        );
+        return Promise.all(found);
+      }
+
+      it.each([
+        ['of 2048 bits', strong],
+        ['of 3072 bits', jwkOf(3072)],
+        ['with the exponent 3', { ...strong, e: 'Aw' }],
+        ['for signatures', { ...strong, use: 'sig' }],
+        ['for RS256', { ...strong, alg: 'RS256' }],
+        ['to verify with', { ...strong, key_ops: ['verify'] }],
+        ['to verify and encrypt with', { ...strong, key_ops: ['encrypt', 'verify'] }],
+        ['with other members', { ...strong, x5t: 'x', ext: true, nbf: 0 }],
+      ])('accepts an RSA key %s', async (_case, jwk) => {
+        expect(await accepted({ ...jwk, kid: 'k' })).toEqual([true]);
+      });
+
+      it.each([
+        ['of 1024 bits', jwkOf(1024)],
+        ['of 2047 bits', jwkOf(2047)],
+        ['with the exponent 1, with which anyone can forge', { ...strong, e: 'AQ' }],
+        ['with the exponent 2', { ...strong, e: 'Ag' }],
+        ['with the even exponent 65536', { ...strong, e: 'AQAA' }],
+        ['for encryption', { ...strong, use: 'enc' }],
+        ['for another algorithm', { ...strong, alg: 'RS512' }],
+        ['for PS384', { ...strong, alg: 'PS384' }],
+        ['of RSA for ES256', { ...strong, alg: 'ES256' }],
+        ['for encryption by its operations', { ...strong, key_ops: ['encrypt'] }],
+        ['to sign with', { ...strong, key_ops: ['sign'] }],
+        ['for no operation', { ...strong, key_ops: [] }],
+        ['whose operations are not an array', { ...strong, key_ops: 'verify' }],
+        ['whose use is not a string', { ...strong, use: null }],
+        ['without a modulus', { kty: 'RSA', e: 'AQAB' }],
+        ['without an exponent', { kty: 'RSA', n: strong.n }],
+        ['of another type by its `kty`', { ...strong, kty: 'oct', k: 'AQAB' }],
+      ])('ignores a key %s', async (_case, jwk) => {
+        expect(await accepted({ ...jwk, kid: 'k' })).toEqual([false]);
+      });
+
+      it('accepts keys for the other algorithms of tokens, by `alg` or by their type, and one id for one algorithm', async () => {
+        const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
+        const ed25519 = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
+        const keys = [p256, ed25519].flatMap((key, at) => [
+          { ...key, kid: `${at}` },
+          { ...key, kid: `named-${at}`, alg: ['ES256', 'EdDSA'][at] ?? '' },
+        ]);
+        expect(await accepted(...keys, { ...strong, kid: 'pss', alg: 'PS256' })).toEqual([
+          true,
+          true,
+          true,
+          true,
+          true,
+        ]);
+        const both = [
+          { ...strong, kid: 'k', alg: 'PS256' },
+          { ...strong, kid: 'k', alg: 'RS256' },
+        ];
+        expect(await accepted(...both)).toEqual([false, false]);
+      });
+
+      it('ignores another elliptic curve, a secret, and a key without an id', async () => {
+        const curve = generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ format: 'jwk' });
+        const secret = { kty: 'oct', k: Buffer.alloc(32).toString('base64url'), alg: 'HS256' };
+        expect(await accepted({ ...curve, kid: 'a' }, { ...secret, kid: 'b' }, strong, { ...strong, kid: 7 })).toEqual([
+          false,
+          false,
+          false,
+          false,
+        ]);
+      });
+
+      it('ignores two different keys with one id, and accepts a key that is listed twice', async () => {
+        expect(await accepted({ ...strong, kid: 'k' }, { ...other, kid: 'k' })).toEqual([false, false]);
+        expect(await accepted({ ...strong, kid: 'k' }, { ...strong, kid: 'k' })).toEqual([true, true]);
+      });
+    });
+  });
+});
+
+describe('doctor for issuers', () => {
+  const [ONE, OTHER] = [new WorkloadKey('one').jwk(), new WorkloadKey('other').jwk()];
+  const CURE = 'correct jwks_uri in CLIENT_ASSERTION_ISSUERS_FILE, or the network between here and the issuer';
+
+  let stack = new AsyncDisposableStack();
+  afterEach(async () => {
+    await stack.disposeAsync();
+    stack = new AsyncDisposableStack();
+  });
+
+  const issuer = (name: string, uri: string): IssuerSource => {
+    return { issuer: name, algorithms: ['RS256'], preset: 'none', source: { uri } };
+  };
+
+  async function serve(answer: KeySetAnswer): Promise<KeySetServer> {
+    return stack.use(await KeySetServer.start(answer));
+  }
+
+  describe('the doctor, of the trusted issuers', () => {
+    test('says how many keys of each set it can use', async () => {
+      const { url } = await serve(keySetAnswer({ keys: [ONE, OTHER, { ...ONE, kid: 'encryption', use: 'enc' }] }));
+      expect(await inspectIssuers([issuer('https://issuer.test', url)])).toEqual([
+        { state: 'ok', text: 'https://issuer.test: 2 usable keys' },
+      ]);
+    });
+
+    test('says of a set what is wrong with it, and of each issuer by itself', async () => {
+      const absent = await serve({ kind: 'text', text: '', status: 404 });
+      const html = await serve({ kind: 'text', text: '<html>secret</html>' });
+      const good = await serve(keySetAnswer({ keys: [ONE] }));
+      const left = await serve(keySetAnswer({ keys: [ONE] }));
+      await left.leave();
+      const findings = await inspectIssuers([
+        issuer('absent', absent.url),
+        issuer('html', html.url),
+        issuer('good', good.url),
+        issuer('left', left.url),
+      ]);
+      const text = 'the key set cannot be fetched';
+      expect(findings).toEqual([
+        { state: 'problem', text: `absent: ${text}: the key set was answered with status 404`, cure: CURE },
+        { state: 'problem', text: `html: ${text}: the key set must be a JWK set`, cure: CURE },
+        { state: 'ok', text: 'good: 1 usable keys' },
+        { state: 'problem', text: `left: ${text}: ECONNREFUSED`, cure: CURE },
+      ]);
+    });
+  });
+});
+
+describe('key sets of issuers', () => {
+  const OLD = new WorkloadKey('old').jwk();
+  const NEW = new WorkloadKey('new').jwk();
+  const ISSUER = 'https://issuer.test';
+
+  describe('key sets of trusted issuers', () => {
+    let events: IssuerKeySetEvent[] = [];
+    let latest: IssuerKeySets | undefined;
+    afterEach(async () => {
+      for (const close of closing.splice(0)) await close();
+      events = [];
+      latest = undefined;
+    });
+    const closing: (() => Promise<unknown>)[] = [];
+    let started = Promise.resolve();
+
+    async function serve(...keys: readonly unknown[]): Promise<KeySetServer> {
+      const server = await KeySetServer.start(keySetAnswer({ keys }));
+      closing.push(() => server[Symbol.asyncDispose]());
+      return server;
+    }
+
+    function start(uri: string, options: Partial<IssuerKeySetsOptions> = {}): IssuerKeySets {
+      const source = { issuer: ISSUER, algorithms: ['RS256'] as const, preset: 'none' as const, source: { uri } };
+      const sets = new IssuerKeySets([source], {
+        timeoutMs: 5_000,
+        refreshMs: 20,
+        staleMs: 60_000,
+        log: (event) => events.push(event),
+        ...options,
+      });
+      latest = sets;
+      closing.unshift(() => sets.close());
+      started = sets.start();
+      return sets;
+    }
+
+    /** The key set of the issuer now; undefined without one. */
+    function keySet(): IssuerKeySet | undefined {
+      try {
+        return latest?.keysOf(ISSUER);
+      } catch (fault) {
+        expect(fault).toBeInstanceOf(DependencyUnavailable);
+        return undefined;
+      }
+    }
+
+    const kids = () => keySet()?.keys.map(({ kid }) => kid);
+
+    test('are fetched at the start, and again in the background', async () => {
+      const server = await serve(OLD);
+      const sets = start(server.url);
+      await until(() => kids() !== undefined, 'the set is fetched');
+      expect(kids()).toEqual(['old']);
+      server.answer = keySetAnswer({ keys: [OLD, NEW] });
+      await until(() => kids()?.length === 2, 'the new key is found');
+      expect(sets.counts()).toEqual({ current: 1, stale: 0, absent: 0 });
+      expect(events).toEqual([{ event: 'key_set_available', issuer: ISSUER, keys: 1 }]);
+    });
+
+    test('are there when the start is over, or the attempt to fetch them has failed', async () => {
+      const server = await serve(OLD);
+      start(server.url);
+      await started;
+      expect(kids()).toEqual(['old']);
+      start('http://127.0.0.1:1/nothing-listens-here');
+      await started;
+      expect(events.at(-1)).toMatchObject({ event: 'key_set_unavailable' });
+    });
+
+    test('stay in use while the issuer is down, and are marked', async () => {
+      const server = await serve(OLD);
+      const sets = start(server.url);
+      await until(() => kids() !== undefined, 'the set is fetched');
+      await server.leave();
+      await until(() => keySet()?.current === false, 'the fault is noticed');
+      expect(kids()).toEqual(['old']);
+      expect(sets.readiness()).toEqual({ ready: true, note: '1 not current' });
+      await server.comeBack();
+      await until(() => keySet()?.current === true, 'the set is fetched again');
+      expect(events.map(({ event }) => event)).toEqual([
+        'key_set_available',
+        'key_set_unavailable',
+        'key_set_available',
+      ]);
+    });
+
+    test('are used for as long as the limit says after the last success, and not a moment longer', async () => {
+      const time = { ms: 1_000_000 };
+      const server = await serve(OLD);
+      const sets = start(server.url, { staleMs: 1_000, now: () => time.ms });
+      await until(() => kids() !== undefined, 'the set is fetched');
+      server.answer = { kind: 'text', text: '', status: 500 };
+      await until(() => keySet()?.current === false, 'the fault is noticed');
+      const twoAttempts = async () => {
+        const before = server.questions;
+        await until(() => server.questions >= before + 2, 'one attempt has failed at this time');
+      };
+      time.ms += 1_000;
+      await twoAttempts();
+      expect(kids()).toEqual(['old']);
+      expect(sets.counts()).toEqual({ current: 0, stale: 1, absent: 0 });
+      time.ms += 1;
+      await twoAttempts();
+      expect(kids()).toBeUndefined();
+      expect(sets.counts()).toEqual({ current: 0, stale: 0, absent: 1 });
+      expect(events.map(({ event }) => event)).toEqual(['key_set_available', 'key_set_unavailable', 'key_set_expired']);
+    });
+
+    test('that were dropped are used again after the next success, and its time counts from then', async () => {
+      const time = { ms: 1_000_000 };
+      const server = await serve(OLD);
+      start(server.url, { staleMs: 1_000, now: () => time.ms });
+      await until(() => kids() !== undefined, 'the set is fetched');
+      server.answer = { kind: 'text', text: '', status: 500 };
+      await until(() => keySet()?.current === false, 'the fault is noticed');
+      time.ms += 1_001;
+      await until(() => kids() === undefined, 'the set is dropped');
+      server.answer = keySetAnswer({ keys: [OLD] });
+      await until(() => keySet()?.current === true, 'the set is fetched again');
+      time.ms += 1_000;
+      server.answer = { kind: 'text', text: '', status: 500 };
+      await until(() => keySet()?.current === false, 'the fault is noticed');
+      expect(kids()).toEqual(['old']);
+    });
+
+    test('of several issuers are counted by what they are, in the note of the readiness too', async () => {
+      const good = await serve(OLD);
+      const broken = await serve(OLD);
+      const none = await serve();
+      none.answer = { kind: 'text', text: '', status: 404 };
+      const source = (issuer: string, uri: string) =>
+        ({ issuer, algorithms: ['RS256'], preset: 'none', source: { uri } }) as const;
+      const sets = new IssuerKeySets(
+        [source('good', good.url), source('broken', broken.url), source('none', none.url)],
+        {
+          timeoutMs: 5_000,
+          refreshMs: 20,
+          staleMs: 60_000,
+          log: (event) => events.push(event),
+        },
+      );
+      closing.unshift(() => sets.close());
+      expect(sets.readiness()).toEqual({ ready: true, note: '3 missing' });
+      void sets.start();
+      await until(() => sets.counts().current === 2 && events.length === 3, 'two sets are fetched, and one cannot be');
+      broken.answer = { kind: 'text', text: '', status: 500 };
+      await until(() => sets.counts().stale === 1, 'the fault of one is noticed');
+      expect(sets.counts()).toEqual({ current: 1, stale: 1, absent: 1 });
+      expect(sets.readiness()).toEqual({ ready: true, note: '1 missing, 1 not current' });
+      expect(['good', 'broken'].map((issuer) => sets.keysOf(issuer).current)).toEqual([true, false]);
+      expect(() => sets.keysOf('none')).toThrow(DependencyUnavailable);
+      none.answer = keySetAnswer({ keys: [NEW] });
+      broken.answer = keySetAnswer({ keys: [OLD] });
+      await until(() => sets.counts().current === 3, 'all are fetched');
+      expect(sets.readiness()).toEqual({ ready: true });
+    });
+
+    test('report a fault once, and that the issuer is back', async () => {
+      const server = await serve(OLD);
+      start(server.url);
+      await until(() => kids() !== undefined, 'the set is fetched');
+      server.answer = { kind: 'text', text: '', status: 500 };
+      const failed = server.questions;
+      await until(() => server.questions > failed + 3, 'several attempts have failed');
+      server.answer = keySetAnswer({ keys: [OLD] });
+      await until(() => keySet()?.current === true, 'the set is fetched again');
+      expect(events.map(({ event }) => event)).toEqual([
+        'key_set_available',
+        'key_set_unavailable',
+        'key_set_available',
+      ]);
+    });
+
+    test('are dropped when they are stale', async () => {
+      const server = await serve(OLD);
+      const sets = start(server.url, { staleMs: 0 });
+      await until(() => kids() !== undefined, 'the set is fetched');
+      server.answer = { kind: 'text', text: '', status: 500 };
+      await until(() => kids() === undefined, 'the set is dropped');
+      expect(sets.readiness()).toEqual({ ready: true, note: '1 missing' });
+      expect(events.at(-1)).toEqual({ event: 'key_set_expired', issuer: ISSUER });
+    });
+
+    test.each([
+      ['does not answer', { kind: 'silent' }],
+      ['sends half a set', { kind: 'half', text: '{"keys":[' }],
+      ['answers with an error', { kind: 'text', text: '{}', status: 500 }],
+      ['answers with HTML', { kind: 'text', text: '<html>secret</html>' }],
+      ['answers with an empty set', keySetAnswer({ keys: [] })],
+      ['answers with keys for other algorithms', keySetAnswer({ keys: [new WorkloadKey('x', 'ES256').jwk()] })],
+      ['answers with private keys', keySetAnswer({ keys: [{ ...OLD, d: 'AAAA' }] })],
+      [
+        'answers with more than 256 KiB',
+        { kind: 'text', text: JSON.stringify({ keys: [OLD], x: 'x'.repeat(300_000) }) },
+      ],
+      ['redirects', { kind: 'text', text: '', status: 302, headers: { location: '/other' } }],
+      [
+        'redirects for ever',
+        { kind: 'text', text: JSON.stringify({ keys: [OLD] }), status: 308, headers: { location: '/keys' } },
+      ],
+    ] as const)('are missing while the issuer %s, and found once it is repaired', async (_what, answer) => {
+      const server = await serve();
+      server.answer = answer;
+      const sets = start(server.url, { timeoutMs: 200 });
+      await until(() => events.length > 0, 'the fault is logged');
+      expect(events).toMatchObject([{ event: 'key_set_unavailable', issuer: ISSUER }]);
+      expect(String(events[0] && 'fault' in events[0] && events[0].fault)).not.toContain('secret');
+      expect(sets.counts()).toEqual({ current: 0, stale: 0, absent: 1 });
+      server.answer = keySetAnswer({ keys: [OLD] });
+      await until(() => kids() !== undefined, 'the set is fetched');
+      expect(events.at(-1)).toEqual({ event: 'key_set_available', issuer: ISSUER, keys: 1 });
+    });
+
+    test('are asked for no faster than the interval, also while the issuer is down', async () => {
+      const server = await serve();
+      server.answer = { kind: 'text', text: '', status: 500 };
+      const sets = start(server.url, { refreshMs: 60_000 });
+      await until(() => server.questions === 2, 'the second attempt');
+      const begin = performance.now();
+      await until(() => server.questions === 3, 'the third attempt');
+      // The second waits one second, the third two.
+      expect(performance.now() - begin).toBeGreaterThan(1_500);
+      await sets.close();
+    });
+
+    test('of a file are there at once, and never fetched', () => {
+      const sets = new IssuerKeySets(
+        [
+          {
+            issuer: ISSUER,
+            algorithms: ['RS256'],
+            preset: 'none',
+            source: { keys: [{ kty: 'RSA', n: 'x', e: 'AQAB', kid: 'inline' }] },
+          },
+        ],
+        { timeoutMs: 1, refreshMs: 1, staleMs: 1, log: () => {} },
+      );
+      latest = sets;
+      expect(kids()).toEqual(['inline']);
+      expect(sets.counts()).toEqual({ current: 1, stale: 0, absent: 0 });
+    });
+
+    test('are asked for as JWK sets', async () => {
+      const server = await serve(OLD);
+      start(server.url);
+      await until(() => kids() !== undefined, 'the set is fetched');
+      expect(server.accept).toBe('application/jwk-set+json, application/json');
+    });
+
+    test('are not fetched any more after the end', async () => {
+      const server = await serve();
+      server.answer = { kind: 'silent' };
+      const sets = start(server.url);
+      await until(() => server.questions === 1, 'the first attempt');
+      await sets.close();
+      await started;
+      expect({ events, questions: server.questions }).toEqual({ events: [], questions: 1 });
+    });
+  });
+});
+
+describe('the file of issuers', () => {
+  const URI = 'https://issuer.example/keys';
+  const RSA = new WorkloadKey('rsa').jwk();
+  const CURVE = new WorkloadKey('curve', 'ES384').jwk();
+
+  const read = (...entries: readonly unknown[]) => readIssuersFile(JSON.stringify(entries));
+
+  function only(...entries: readonly unknown[]) {
+    const file = read(...entries);
+    if (!file.ok) throw new Error(file.problem.join('\n'));
+    return file.value[0];
+  }
+
+  describe('a file of trusted issuers', () => {
+    test('names issuers and trust domains with their keys, and has defaults for the rest', () => {
+      const file = read(
+        { issuer: 'https://token.actions.githubusercontent.com', jwks_uri: URI },
+        {
+          issuer: 'https://cluster.example',
+          jwks: { keys: [RSA] },
+          audience: 'auth',
+          algorithms: ['RS256'],
+          preset: 'kubernetes',
+        },
+        { spiffe_trust_domain: 'example.org', jwks_uri: 'http://127.0.0.1:8080/bundle' },
+      );
+      expect(file).toMatchObject({
+        ok: true,
+        value: [
+          {
+            issuer: 'https://token.actions.githubusercontent.com',
+            audience: undefined,
+            algorithms: ['RS256', 'ES256', 'ES384'],
+            preset: 'github-actions',
+            source: { uri: URI },
+          },
+          {
+            issuer: 'https://cluster.example',
+            audience: 'auth',
+            preset: 'kubernetes',
+            source: { keys: [{ kid: 'rsa' }] },
+          },
+          { issuer: 'spiffe://example.org', preset: 'spiffe' },
+        ],
+      });
+    });
+
+    test('keeps only keys that can have signed an assertion', () => {
+      const keys = [
+        RSA,
+        CURVE,
+        { ...RSA, kid: 'encryption', use: 'enc' },
+        { ...RSA, kid: 'twice' },
+        { ...new WorkloadKey('twice').jwk() },
+        new WorkloadKey('ed', 'EdDSA').jwk(),
+        { kty: 'oct', k: 'AAAA', kid: 'secret' },
+        null,
+      ];
+      const { source } = only({ issuer: 'a', jwks: { keys } }) ?? {};
+      expect(source).toMatchObject({ keys: [{ kid: 'rsa' }, { kid: 'curve' }] });
+      expect(source).toHaveProperty('keys.length', 2);
+    });
+
+    test('keeps different keys without an id', () => {
+      const keys = [RSA, CURVE].map(({ kid, ...jwk }) => jwk);
+      expect(only({ issuer: 'a', jwks: { keys } })?.source).toHaveProperty('keys.length', 2);
+    });
+
+    test.each(['http://localhost:8080/keys', 'http://[::1]/keys', 'http://127.1.2.3/keys', 'https://10.0.0.1/keys'])(
+      'may name keys at %s',
+      (uri) => {
+        expect(only({ issuer: 'a', jwks_uri: uri })?.source).toEqual({ uri });
+      },
+    );
+
+    test('may have 100 issuers', () => {
+      expect(read(...Array.from({ length: 100 }, (_, n) => ({ issuer: `i${n}`, jwks_uri: URI }))).ok).toBe(true);
+    });
+
+    test('takes the keys for JWT-SVIDs from a bundle, and no others', () => {
+      const keys = [
+        RSA,
+        { ...CURVE, kid: 'svid', use: 'jwt-svid' },
+        { ...CURVE, kid: 'none', use: undefined },
+        { ...CURVE, kid: 'x509', use: 'x509-svid' },
+      ];
+      const { source } = only({ spiffe_trust_domain: 'example.org', jwks: { keys, spiffe_sequence: 1 } }) ?? {};
+      expect(source).toMatchObject({ keys: [{ kid: 'svid' }] });
+      expect(source).toHaveProperty('keys.length', 1);
+    });
+
+    test.each([
+      ['no array', {}, 'must be a JSON array that is not empty'],
+      ['an empty array', [], 'must be a JSON array that is not empty'],
+      [
+        '101 issuers',
+        Array.from({ length: 101 }, (_, n) => ({ issuer: `i${n}`, jwks_uri: URI })),
+        'must have at most 100 issuers',
+      ],
+      ['a text', ['x'], 'entry 0: it must be an object'],
+      ['nothing in place of an issuer', [null], 'entry 0: it must be an object'],
+      ['an array in place of an issuer', [[]], 'entry 0: it must be an object'],
+      ['an unknown member', [{ issuer: 'a', jwks_uri: URI, jwk_uri: URI }], /members other than/],
+      ['no issuer', [{ jwks_uri: URI }], /either issuer or spiffe_trust_domain/],
+      ['two kinds of issuer', [{ issuer: 'a', spiffe_trust_domain: 'b', jwks_uri: URI }], /either issuer/],
+      [
+        'a trust domain as an issuer',
+        [{ issuer: 'spiffe://example.org', jwks_uri: URI }],
+        /named by spiffe_trust_domain/,
+      ],
+      [
+        'a trust domain with its scheme',
+        [{ spiffe_trust_domain: 'spiffe://example.org', jwks_uri: URI }],
+        /such as example\.org/,
+      ],
+      ['an empty issuer', [{ issuer: '', jwks_uri: URI }], /issuer must be/],
+      [
+        'an issuer twice',
+        [
+          { issuer: 'a', jwks_uri: URI },
+          { issuer: 'a', jwks_uri: URI },
+        ],
+        'entry 1: issuer is that of entry 0',
+      ],
+      ['no keys', [{ issuer: 'a' }], /either jwks_uri or jwks/],
+      ['two sources of keys', [{ issuer: 'a', jwks_uri: URI, jwks: { keys: [RSA] } }], /either jwks_uri or jwks/],
+      ['http beyond loopback', [{ issuer: 'a', jwks_uri: 'http://issuer.example/keys' }], /https/],
+      [
+        'http to a name that looks like loopback',
+        [{ issuer: 'a', jwks_uri: 'http://127.0.0.1.evil.example/' }],
+        /https/,
+      ],
+      ['a user in the URL', [{ issuer: 'a', jwks_uri: 'https://user:secret@issuer.example/keys' }], /without user/],
+      ['only a user in the URL', [{ issuer: 'a', jwks_uri: 'https://user@issuer.example/keys' }], /without user/],
+      [
+        'only a password in the URL',
+        [{ issuer: 'a', jwks_uri: 'https://:secret@issuer.example/keys' }],
+        /without user/,
+      ],
+      ['a fragment in the URL', [{ issuer: 'a', jwks_uri: `${URI}#secret` }], /and fragment/],
+      ['white space in the URL', [{ issuer: 'a', jwks_uri: `${URI} ` }], /https/],
+      ['a URL that is no text', [{ issuer: 'a', jwks_uri: 7 }], /https/],
+      ['http to an address beyond loopback', [{ issuer: 'a', jwks_uri: 'http://10.0.0.1/keys' }], /https/],
+      ['a file', [{ issuer: 'a', jwks_uri: 'file:///etc/passwd' }], /https/],
+      [
+        'an algorithm with a shared secret',
+        [{ issuer: 'a', jwks_uri: URI, algorithms: ['HS256'] }],
+        /algorithms must be/,
+      ],
+      ['no algorithm', [{ issuer: 'a', jwks_uri: URI, algorithms: [] }], /algorithms must be/],
+      ['the algorithm none', [{ issuer: 'a', jwks_uri: URI, algorithms: ['none'] }], /algorithms must be/],
+      ['an unknown preset', [{ issuer: 'a', jwks_uri: URI, preset: 'github' }], /preset must be/],
+      [
+        'another preset for a trust domain',
+        [{ spiffe_trust_domain: 'a', jwks_uri: URI, preset: 'none' }],
+        /must be spiffe/,
+      ],
+      ['several audiences', [{ issuer: 'a', jwks_uri: URI, audience: ['a'] }], /audience must be/],
+      ['no key set', [{ issuer: 'a', jwks: [RSA] }], 'entry 0: jwks must be a JWK set'],
+      ['an empty key set', [{ issuer: 'a', jwks: { keys: [] } }], /must have a key for RS256 or ES256/],
+      ['a key set of private keys', [{ issuer: 'a', jwks: { keys: [{ ...RSA, d: 'AAAA' }] } }], /must have a key/],
+      [
+        'keys for another algorithm',
+        [{ issuer: 'a', jwks: { keys: [CURVE] }, algorithms: ['RS256'] }],
+        /must have a key for RS256/,
+      ],
+      ['a bundle without keys for JWT-SVIDs', [{ spiffe_trust_domain: 'a', jwks: { keys: [RSA] } }], /use jwt-svid/],
+      ['101 keys', [{ issuer: 'a', jwks: { keys: Array.from({ length: 101 }, () => RSA) } }], /at most 100 keys/],
+    ])('is refused with %s', (_what, file, problem) => {
+      const { ok, problem: problems } = readIssuersFile(JSON.stringify(file)) as {
+        ok: boolean;
+        problem: readonly string[];
+      };
+      expect(ok).toBe(false);
+      expect(problems).toEqual([typeof problem === 'string' ? problem : expect.stringMatching(problem)]);
+      expect(problems.join()).not.toMatch(/evil|secret|passwd|issuer\.example/);
+    });
+
+    test('that is no JSON is refused without quoting it', () => {
+      expect(readIssuersFile('[{"issuer": secret}]')).toEqual({
+        ok: false,
+        problem: ['must be a JSON array that is not empty'],
+      });
+    });
+
+    test('is refused with every problem of every entry', () => {
+      const file = read({ issuer: '', jwks_uri: 'x', preset: 'x' }, { issuer: 'a' });
+      expect(file.ok ? [] : file.problem).toHaveLength(4);
+    });
+
+    test('is not said to repeat an issuer that it does not name', () => {
+      for (const entry of [{ jwks_uri: URI }, { issuer: 7, jwks_uri: URI }]) {
+        const file = read(entry, entry);
+        expect(file.ok ? [] : file.problem.join()).not.toContain('issuer is that of entry');
+      }
+    });
+  });
+});

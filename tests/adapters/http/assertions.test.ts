@@ -1,0 +1,989 @@
+import { createHmac, createPublicKey, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { InMemoryUsedAssertions } from '../../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
+import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
+import { ASSERTION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
+import type { USED_ASSERTIONS_LIMITS } from '../../../application/ports/used-assertions.ts';
+import { PARTS } from '../../../config/parts.ts';
+import { slotRequest } from '../../contracts/verification-slots.ts';
+import { ASSERTION_MISTAKES, assertionForm, KEY, PLATFORM, PLATFORM_KEY } from '../../support/assertion-mistakes.ts';
+import { compactJws, generateSigningKey, type Seal, sealedWith } from '../../support/assertions.ts';
+import { clientsTable } from '../../support/clients-table.ts';
+import { forgedRequestBody, JWT_BEARER } from '../../support/forged-assertion.ts';
+import { type FormFields, type HttpAnswer, requestToken, send } from '../../support/http.ts';
+import { expectRefusedAssertion, OPENLY_REFUSED } from '../../support/openly-refused.ts';
+import { readSamples, total } from '../../support/read-samples.ts';
+import { RecordingProxy } from '../../support/recording-proxy.ts';
+import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
+import {
+  GOOD_CLIENT,
+  GOOD_SECRET,
+  ISSUER,
+  type ServiceUnderTest,
+  startServiceUnderTest,
+} from '../../support/running-service.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../../support/test-database.ts';
+import { until } from '../../support/until.ts';
+import { PLATFORMS, type Platform, ruleOf, WorkloadIssuer, WorkloadKey } from '../../support/workload-issuer.ts';
+import { logLineOf, serviceForSuite } from './service-for-suite.ts';
+
+describe('federated_jwt', () => {
+  const BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+  const SPIFFE = 'urn:ietf:params:oauth:client-assertion-type:jwt-spiffe';
+  const NAMES = PLATFORMS.map(({ name }) => name);
+
+  const now = () => Math.floor(Date.now() / 1000);
+  const client = (client_id: string, ...federated_subjects: readonly object[]) => {
+    return { client_id, client_name: 'A workload', scope: 'read write', federated_subjects };
+  };
+
+  const issuers = new Map<Platform['name'], WorkloadIssuer>();
+  let service: ServiceUnderTest;
+  const issuer = (name: Platform['name']): WorkloadIssuer => {
+    const found = issuers.get(name);
+    if (found === undefined) throw new Error(name);
+    return found;
+  };
+
+  beforeAll(async () => {
+    for (const name of NAMES) issuers.set(name, await WorkloadIssuer.start(name));
+    const gitlab = issuer('gitlab').platform;
+    const twin = (job: string) => ({
+      ...ruleOf(gitlab, { '/pipeline_source': job }),
+      subject: 'project_path:a/b:twin',
+    });
+    service = await startServiceUnderTest({
+      environment: {
+        CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,federated_jwt',
+        CLIENT_ASSERTION_ISSUERS_FILE: 'issuers.json',
+        PUBLIC_METADATA: 'true',
+      },
+      files: { 'issuers.json': JSON.stringify([...issuers.values()].map((one) => one.entry())) },
+      clients: [
+        ...PLATFORMS.map((platform) => client(`${platform.name}-client`, ruleOf(platform))),
+        client('twin-push', twin('push')),
+        client('twin-schedule', twin('schedule')),
+        client('same-1', { ...ruleOf(gitlab), subject: 'project_path:a/b:same' }),
+        client('same-2', { ...ruleOf(gitlab), subject: 'project_path:a/b:same' }),
+        client('old-spelling', {
+          ...ruleOf(issuer('github-actions').platform),
+          subject: 'repo:octo-org/octo-repo:ref:refs/heads/main',
+        }),
+      ],
+    });
+    for (const name of NAMES) {
+      await until(async () => (await present(issuer(name).mint(ISSUER))).status === 200, `the keys of ${name}`);
+    }
+  }, 60_000);
+
+  afterAll(async () => {
+    await service.stop();
+    for (const one of issuers.values()) await one[Symbol.asyncDispose]();
+  });
+
+  const present = (assertion: string, more: Readonly<Record<string, string>> = {}): Promise<HttpAnswer> =>
+    requestToken(service.url, {
+      grant_type: 'client_credentials',
+      client_assertion_type: BEARER,
+      client_assertion: assertion,
+      ...more,
+    });
+  const subjectOf = ({ json }: HttpAnswer): unknown => {
+    const token = String(json()['access_token']);
+    return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).sub;
+  };
+
+  /** The reason in the log. Of what the assertion does not show itself, only the log has it. */
+  async function reasonOf(answer: HttpAnswer): Promise<unknown> {
+    const { reason } = logLineOf(service, answer);
+    expectRefusedAssertion(answer, String(reason));
+    expect(answer.headers).not.toHaveProperty('www-authenticate');
+    return reason;
+  }
+
+  describe.each(NAMES)('with a token of %s', (name) => {
+    const mint: WorkloadIssuer['mint'] = (...args) => issuer(name).mint(...args);
+
+    test('gives the client of its rule a token', async () => {
+      const answer = await present(mint(ISSUER), { scope: 'read' });
+      expect(answer.json()).toMatchObject({ token_type: 'Bearer', scope: 'read' });
+      expect(subjectOf(answer)).toBe(`${name}-client`);
+    });
+
+    test('accepts it more than once, with or without the client id', async () => {
+      const assertion = mint(ISSUER);
+      for (const more of [{}, {}, { client_id: `${name}-client` }]) {
+        expect((await present(assertion, more)).status).toBe(200);
+      }
+    });
+
+    test('refuses it for another client, whether or not that is registered', async () => {
+      for (const client_id of ['same-1', 'nobody', `${name}-client2`, `${name}-Client`]) {
+        expect(await reasonOf(await present(mint(ISSUER), { client_id }))).toBe('assertion_subject_unknown');
+      }
+    });
+
+    const other = new WorkloadKey(`${name}-1`, PLATFORMS.find((one) => one.name === name)?.algorithm);
+    const seconds = (shift: number) => now() + shift;
+    const forged = (changes: object, header: object = {}) => mint(ISSUER, { ...changes }, { ...header });
+
+    test.each<[string, string, () => string]>([
+      // Algorithms.
+      ['no algorithm', 'assertion_algorithm_refused', () => forged({}, { alg: 'none' })],
+      ['no algorithm in another case', 'assertion_algorithm_refused', () => forged({}, { alg: 'NONE' })],
+      ['a shared secret', 'assertion_algorithm_refused', () => forged({}, { alg: 'HS256' })],
+      ['an algorithm that is not listed', 'assertion_algorithm_refused', () => forged({}, { alg: 'PS256' })],
+      ['an algorithm in lower case', 'assertion_algorithm_refused', () => forged({}, { alg: 'rs256' })],
+      [
+        'an algorithm of other keys',
+        'assertion_key_unknown',
+        () => forged({}, { alg: other.algorithm === 'ES256' ? 'RS256' : 'ES256' }),
+      ],
+      ['an algorithm that is no text', 'assertion_malformed', () => forged({}, { alg: ['RS256'] })],
+      ['without an algorithm', 'assertion_malformed', () => forged({}, { alg: undefined })],
+      ['critical extensions', 'assertion_malformed', () => forged({}, { crit: ['exp'] })],
+      ['an unencoded payload', 'assertion_malformed', () => forged({}, { b64: false })],
+      // Keys.
+      ['another key of the same id', 'assertion_signature_wrong', () => other.mint({ claims: claimsOf(mint(ISSUER)) })],
+      ['an unknown key id', 'assertion_key_unknown', () => forged({}, { kid: 'unknown' })],
+      ['a key id in another case', 'assertion_key_unknown', () => forged({}, { kid: `${name}-1`.toUpperCase() })],
+      ['a key id that is a path', 'assertion_key_unknown', () => forged({}, { kid: '../../../dev/null' })],
+      ['a key id that is no text', 'assertion_malformed', () => forged({}, { kid: 1 })],
+      [
+        'another key without an id',
+        'assertion_signature_wrong',
+        () => other.mint({ claims: claimsOf(mint(ISSUER)), header: { kid: undefined } }),
+      ],
+      [
+        'its own key in the header',
+        'assertion_signature_wrong',
+        () =>
+          other.mint({ claims: claimsOf(mint(ISSUER)), header: { jwk: other.jwk(), jku: 'https://evil.example/' } }),
+      ],
+      ['a changed signature', 'assertion_signature_wrong', () => changed(mint(ISSUER))],
+      ['no signature', 'assertion_malformed', () => mint(ISSUER).replace(/[^.]*$/, '')],
+      ['changed claims', 'assertion_signature_wrong', () => withClaims(mint(ISSUER), { jti: 'other' })],
+      // Audience.
+      ['another audience', 'assertion_audience_wrong', () => mint('https://other.example')],
+      ['the token endpoint as audience', 'assertion_audience_wrong', () => mint(`${ISSUER}/oauth2/token`)],
+      ['an audience with more at the end', 'assertion_audience_wrong', () => mint(`${ISSUER}.evil.example`)],
+      ['an audience in another case', 'assertion_audience_wrong', () => mint(ISSUER.toUpperCase())],
+      ['several audiences', 'assertion_audience_wrong', () => forged({ aud: [ISSUER, 'https://other.example'] })],
+      ['the audience twice', 'assertion_audience_wrong', () => forged({ aud: [ISSUER, ISSUER] })],
+      ['no audience', 'assertion_malformed', () => forged({ aud: undefined })],
+      ['an empty list of audiences', 'assertion_malformed', () => forged({ aud: [] })],
+      ['an audience that is an object', 'assertion_malformed', () => forged({ aud: { [ISSUER]: true } })],
+      // Times.
+      ['an end in the past', 'assertion_expired', () => forged({ exp: seconds(-1) })],
+      ['an end now', 'assertion_expired', () => forged({ exp: seconds(0) })],
+      ['no end', 'assertion_malformed', () => forged({ exp: undefined })],
+      ['an end as text', 'assertion_malformed', () => forged({ exp: String(seconds(300)) })],
+      ['an end as null', 'assertion_malformed', () => forged({ exp: null })],
+      ['a beginning in the future', 'assertion_not_yet_valid', () => forged({ nbf: seconds(120) })],
+      [
+        'a time of issue in the future',
+        'assertion_not_yet_valid',
+        () => forged({ iat: seconds(120), exp: seconds(600) }),
+      ],
+      ['an age of more than an hour', 'assertion_too_old', () => forged({ iat: seconds(-3_602), exp: seconds(600) })],
+      [
+        'a long life without a time of issue',
+        'assertion_lifetime_too_long',
+        () => forged({ iat: undefined, exp: seconds(3_660) }),
+      ],
+      ['a time of issue as text', 'assertion_malformed', () => forged({ iat: '1' })],
+      // Type.
+      ['the type of an access token', 'assertion_type_refused', () => forged({}, { typ: 'at+jwt' })],
+      ['the type of a logout token', 'assertion_type_refused', () => forged({}, { typ: 'logout+jwt' })],
+      // Subject.
+      ['a longer subject', 'assertion_subject_unknown', () => forged({ sub: `${issuer(name).platform.subject}2` })],
+      [
+        'a shorter subject',
+        'assertion_subject_unknown',
+        () => forged({ sub: issuer(name).platform.subject.slice(0, -1) }),
+      ],
+      [
+        'a space after the subject',
+        'assertion_subject_unknown',
+        () => forged({ sub: `${issuer(name).platform.subject} ` }, {}),
+      ],
+      ['no subject', 'assertion_malformed', () => forged({ sub: undefined })],
+      ['an empty subject', 'assertion_malformed', () => forged({ sub: '' })],
+      ['a list of subjects', 'assertion_malformed', () => forged({ sub: [issuer(name).platform.subject] })],
+      // Form.
+      ['five parts', 'assertion_malformed', () => `${mint(ISSUER)}.x.y`],
+      ['padding', 'assertion_malformed', () => mint(ISSUER).replace('.', '=.')],
+      ['a line break', 'assertion_malformed', () => `${mint(ISSUER)}\n`],
+      ['no JSON', 'assertion_malformed', () => `e30.${Buffer.from('no').toString('base64url')}.AA`],
+      ['a list of claims', 'assertion_malformed', () => `${headerOf(mint(ISSUER))}.W10.AA`],
+      ['13 KiB', 'assertion_malformed', () => forged({ more: 'x'.repeat(10_000) })],
+    ])('refuses %s', async (_what, reason, forge) => {
+      const log = await reasonOf(await present(forge()));
+      // A trust domain is found by its subject, so a subject that is no workload of it names nobody.
+      const isNobody =
+        name === 'spiffe' && reason === 'assertion_subject_unknown' && log === 'assertion_issuer_untrusted';
+      expect(isNobody ? reason : log).toBe(reason);
+    });
+
+    test('refuses a signature with another spelling of its last character', async () => {
+      const assertion = mint(ISSUER);
+      const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+      const other = alphabet[alphabet.indexOf(assertion.at(-1) ?? '') + 1];
+      expect((await present(assertion.slice(0, -1) + other)).status).toBe(401);
+    });
+
+    test('refuses a header with a member twice', async () => {
+      const header = headerTextOf(mint(ISSUER)).replace('{', '{"alg":"none",');
+      const payload = JSON.stringify(claimsOf(mint(ISSUER)));
+      expect(await reasonOf(await present(issuer(name).key.mintText(header, payload)))).toBe('assertion_malformed');
+    });
+
+    test.each(['sub', 'aud', 'exp', 'repository_id', 'name'])(
+      'refuses claims with the member %s twice',
+      async (member) => {
+        const claims = claimsOf(mint(ISSUER));
+        const real = JSON.stringify(claims[member] ?? 'y');
+        const payload = JSON.stringify({ ...claims, [member]: 'x' }).replace(/\}$/, `,"${member}":${real}}`);
+        const assertion = issuer(name).key.mintText(headerTextOf(mint(ISSUER)), payload);
+        expect(await reasonOf(await present(assertion))).toBe('assertion_malformed');
+      },
+    );
+
+    test('writes nothing of the token into the log', () => {
+      for (const part of mint(ISSUER).split('.').slice(2)) expect(service.logText()).not.toContain(part.slice(0, 20));
+      expect(service.logText()).not.toMatch(/eyJ[\w-]{20}/);
+    });
+  });
+
+  describe('conditions', () => {
+    const unmatched = (name: Platform['name'], claims: object) => present(issuer(name).mint(ISSUER, { ...claims }));
+
+    test.each<[string, Platform['name'], object]>([
+      ['the id of another repository', 'github-actions', { repository_id: '456780' }],
+      ['an id as a number', 'github-actions', { repository_id: 456789 }],
+      ['an id in a list', 'github-actions', { repository_id: ['456789'] }],
+      ['an id with a space', 'github-actions', { repository_id: '456789 ' }],
+      ['an id with a zero in front', 'github-actions', { repository_id: '0456789' }],
+      ['no id of the owner', 'github-actions', { repository_owner_id: undefined }],
+      ['null as the id of the owner', 'github-actions', { repository_owner_id: null }],
+      ['the ids of a fork', 'gitlab', { project_id: '21', namespace_id: '73' }],
+      ['a branch that is not protected', 'gitlab', { ref_protected: 'false' }],
+      ['a boolean', 'gitlab', { ref_protected: true }],
+      [
+        'another namespace',
+        'kubernetes',
+        { 'kubernetes.io': { namespace: 'other', serviceaccount: { name: 'billing' } } },
+      ],
+      [
+        'flat names',
+        'kubernetes',
+        {
+          'kubernetes.io': undefined,
+          'kubernetes.io/namespace': 'shop',
+          'kubernetes.io/serviceaccount/name': 'billing',
+        },
+      ],
+      [
+        'dots as steps',
+        'kubernetes',
+        { 'kubernetes.io': undefined, kubernetes: { io: { namespace: 'shop', serviceaccount: { name: 'billing' } } } },
+      ],
+      ['a text in place of the object', 'kubernetes', { 'kubernetes.io': 'shop' }],
+      ['a list in place of the object', 'kubernetes', { 'kubernetes.io': [{ namespace: 'shop' }] }],
+      ['the account at the top', 'aws', { 'https://sts.amazonaws.com/': {}, aws_account: '123456789012' }],
+      ['another account', 'aws', { 'https://sts.amazonaws.com/': { aws_account: '123456789013' } }],
+    ])('are not met by %s', async (_what, name, claims) => {
+      const answer = await unmatched(name, claims);
+      expect(await reasonOf(answer)).toBe('assertion_claims_unmatched');
+      expect(logLineOf(service, answer)).toMatchObject({ client_id: `${name}-client` });
+    });
+  });
+
+  describe('the issuer', () => {
+    test.each<[string, unknown]>([
+      ['another one', 'https://evil.example'],
+      ['one with a slash at the end', 'https://gitlab.com/'],
+      ['one in another case', 'https://GitLab.com'],
+      ['none', undefined],
+      ['this service', ISSUER],
+    ])('is refused where it is %s', async (_what, iss) => {
+      expect(await reasonOf(await present(issuer('gitlab').mint(ISSUER, { iss })))).toBe('assertion_issuer_untrusted');
+    });
+
+    test('cannot sign for another trusted one', async () => {
+      for (const from of NAMES) {
+        for (const to of NAMES.filter((name) => name !== from)) {
+          const claims = { iss: undefined, ...issuer(to).platform.claims(ISSUER, now()) };
+          const refused = await reasonOf(await present(issuer(from).mint(ISSUER, claims)));
+          expect(refused).toMatch(/^assertion_(key_unknown|algorithm_refused)$/);
+          const kid = issuer(to).key.kid;
+          const sameId = await reasonOf(
+            await present(issuer(from).mint(ISSUER, claims, { kid, alg: issuer(to).key.algorithm })),
+          );
+          expect(sameId).toBe('assertion_signature_wrong');
+        }
+      }
+    });
+
+    test('cannot use the subject of another trusted one', async () => {
+      const { subject } = issuer('kubernetes').platform;
+      expect(await reasonOf(await present(issuer('gitlab').mint(ISSUER, { sub: subject })))).toBe(
+        'assertion_subject_unknown',
+      );
+      const spiffe = issuer('spiffe').platform.subject;
+      expect(await reasonOf(await present(issuer('gitlab').mint(ISSUER, { sub: spiffe })))).toBe(
+        'assertion_subject_unknown',
+      );
+    });
+
+    test('cannot make a shared secret of its public key', async () => {
+      const { key } = issuer('gitlab');
+      const unsigned = key.mint({ claims: claimsOf(issuer('gitlab').mint(ISSUER)), header: { alg: 'HS256' } });
+      const input = unsigned.slice(0, unsigned.lastIndexOf('.'));
+      const signature = createHmac('sha256', JSON.stringify(key.jwk())).update(input).digest('base64url');
+      expect(await reasonOf(await present(`${input}.${signature}`))).toBe('assertion_algorithm_refused');
+    });
+  });
+
+  describe('SPIFFE', () => {
+    test('is accepted with its own assertion type too, whatever iss says', async () => {
+      for (const iss of [undefined, 'https://spire.example', 'https://gitlab.com']) {
+        const answer = await present(issuer('spiffe').mint(ISSUER, { iss }), { client_assertion_type: SPIFFE });
+        expect(subjectOf(answer)).toBe('spiffe-client');
+      }
+    });
+
+    test('is refused with the key of a certificate', async () => {
+      const assertion = issuer('spiffe').mint(ISSUER, {}, { kid: 'x509' });
+      expect(await reasonOf(await present(assertion))).toBe('assertion_key_unknown');
+    });
+
+    test.each([
+      'spiffe://example.com/ns/shop/sa/billing',
+      'spiffe://example.org.evil.example/ns/shop/sa/billing',
+      'spiffe://Example.org/ns/shop/sa/billing',
+      'spiffe://example.org/ns/shop/sa/billing/',
+      'spiffe://example.org/ns/shop/sa/../sa/billing',
+      'spiffe://example.org',
+    ])('is refused with the subject %s', async (sub) => {
+      for (const client_assertion_type of [BEARER, SPIFFE]) {
+        const answer = await present(issuer('spiffe').mint(ISSUER, { sub }), { client_assertion_type });
+        expect(await reasonOf(answer)).toBe('assertion_issuer_untrusted');
+      }
+    });
+
+    test('is the only platform with its assertion type', async () => {
+      for (const name of NAMES.filter((one) => one !== 'spiffe')) {
+        const answer = await present(issuer(name).mint(ISSUER), { client_assertion_type: SPIFFE });
+        expect(await reasonOf(answer)).toBe('assertion_issuer_untrusted');
+      }
+    });
+  });
+
+  describe('a subject of several clients', () => {
+    const mint = (sub: string, claims: object = {}) => issuer('gitlab').mint(ISSUER, { sub, ...claims });
+
+    test('needs the client id', async () => {
+      const assertion = mint('project_path:a/b:same');
+      expect(await reasonOf(await present(assertion))).toBe('client_ambiguous');
+      for (const client_id of ['same-1', 'same-2'])
+        expect(subjectOf(await present(assertion, { client_id }))).toBe(client_id);
+      expect(await reasonOf(await present(assertion, { client_id: 'twin-push' }))).toBe('assertion_subject_unknown');
+    });
+
+    test('needs no client id where the conditions decide', async () => {
+      const sub = 'project_path:a/b:twin';
+      expect(subjectOf(await present(mint(sub, { pipeline_source: 'schedule' })))).toBe('twin-schedule');
+      expect(await reasonOf(await present(mint(sub, { pipeline_source: 'web' })))).toBe('assertion_claims_unmatched');
+      const wrong = await present(mint(sub, { pipeline_source: 'schedule' }), { client_id: 'twin-push' });
+      expect(await reasonOf(wrong)).toBe('assertion_claims_unmatched');
+    });
+  });
+
+  test('accepts both spellings of a repository, each by its own rule', async () => {
+    const sub = 'repo:octo-org/octo-repo:ref:refs/heads/main';
+    expect(subjectOf(await present(issuer('github-actions').mint(ISSUER, { sub })))).toBe('old-spelling');
+  });
+
+  test('is in the metadata', async () => {
+    const metadata = (await send(service.url, '/.well-known/oauth-authorization-server')).json();
+    expect(metadata['token_endpoint_auth_methods_supported']).toEqual(['client_secret_post', 'federated_jwt']);
+  });
+
+  test('never fetches a key set because of a request', async () => {
+    const before = issuer('gitlab').keySet.questions;
+    for (let n = 0; n < 20; n += 1) await present(issuer('gitlab').mint(ISSUER, {}, { kid: `unknown-${n}` }));
+    expect(issuer('gitlab').keySet.questions - before).toBeLessThanOrEqual(1);
+  });
+
+  function headerOf(assertion: string): string {
+    return assertion.split('.')[0] ?? '';
+  }
+
+  function headerTextOf(assertion: string): string {
+    return Buffer.from(headerOf(assertion), 'base64url').toString();
+  }
+
+  function claimsOf(assertion: string): Readonly<Record<string, unknown>> {
+    return JSON.parse(Buffer.from(assertion.split('.')[1] ?? '', 'base64url').toString());
+  }
+
+  /** The same signature over other claims. */
+  function withClaims(assertion: string, changes: object): string {
+    const [header, , signature] = assertion.split('.');
+    const payload = Buffer.from(JSON.stringify({ ...claimsOf(assertion), ...changes })).toString('base64url');
+    return `${header}.${payload}.${signature}`;
+  }
+
+  /** The same claims with another signature of the same length. */
+  function changed(assertion: string): string {
+    const middle = assertion.lastIndexOf('.') + 20;
+    const other = assertion[middle] === 'A' ? 'B' : 'A';
+    return assertion.slice(0, middle) + other + assertion.slice(middle + 1);
+  }
+});
+
+describe('private_key_jwt', () => {
+  type Part = string | object;
+  type Forgery = readonly [reason: string, what: string, forge: () => string | Readonly<Record<string, string>>];
+
+  const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+  const EC = generateSigningKey('ES256');
+  const EC384 = generateSigningKey('ES384');
+  const RSA = generateSigningKey('RS256');
+  const PSS = generateSigningKey('PS256');
+  const ED = generateSigningKey('EdDSA');
+  const OTHER = generateSigningKey('ES256');
+  const ATTACKER = generateSigningKey('ES256');
+  const ATTACKER_RSA = generateSigningKey('RS256');
+
+  const clientWith = (client_id: string, keys: readonly object[]) => ({
+    client_id,
+    client_name: 'A client of the suite',
+    scope: 'read',
+    jwks: { keys },
+  });
+
+  const now = () => Math.floor(Date.now() / 1000);
+  let lastId = 0;
+
+  function claims(more: object = {}): object {
+    lastId += 1;
+    return { iss: 'ec', sub: 'ec', aud: ISSUER, exp: now() + 60, iat: now(), jti: `forged-${lastId}`, ...more };
+  }
+
+  /** The assertion of the client `ec`, but for these. */
+  function forged(more: object = {}, header: Part = {}, seal: Seal = EC.seal): string {
+    return compactJws(typeof header === 'string' ? header : { alg: 'ES256', kid: 'e', ...header }, claims(more), seal);
+  }
+
+  const by = (client: string) => ({ iss: client, sub: client });
+  const raw = (json: string, seal: Seal = EC.seal) => compactJws({ alg: 'ES256', kid: 'e' }, json, seal);
+
+  /** The claims as JSON text, with further members written behind them. */
+  const claimsBut = (more: string) => `${JSON.stringify(claims()).slice(0, -1)},${more}}`;
+
+  const hmac =
+    (secret: string | Buffer): Seal =>
+    (input) =>
+      createHmac('sha256', secret).update(input).digest();
+  const pem = (type: 'spki' | 'pkcs1') => createPublicKey(RSA.privateKey).export({ type, format: 'pem' });
+  const NO_SIGNATURE: Seal = () => Buffer.alloc(0);
+
+  const ALGORITHMS: readonly Forgery[] = [
+    ...['none', 'None', 'NONE', 'HS256', 'HS512', 'RS384', 'ES512', 'ES256K', 'es256', 'ES256 ', 'PS512', 'dir'].map(
+      (alg): Forgery => [
+        'assertion_algorithm_refused',
+        `alg ${alg}, signed by the right key`,
+        () => forged({}, { alg }),
+      ],
+    ),
+    ['assertion_malformed', 'alg none without a signature', () => forged({}, { alg: 'none' }, NO_SIGNATURE)],
+    ['assertion_malformed', 'alg ES256 without a signature', () => forged({}, {}, NO_SIGNATURE)],
+    ['assertion_malformed', 'no alg', () => forged({}, { alg: undefined })],
+    ['assertion_malformed', 'alg as an array', () => forged({}, { alg: ['ES256'] })],
+    ...(['spki', 'pkcs1'] as const).flatMap((type): readonly Forgery[] => [
+      [
+        'assertion_algorithm_refused',
+        `HS256 with the public key as ${type} PEM for the secret`,
+        () => forged(by('rsa'), { alg: 'HS256', kid: 'r' }, hmac(String(pem(type)))),
+      ],
+      [
+        'assertion_signature_wrong',
+        `an HMAC with the public key as ${type} PEM, in a header with RS256`,
+        () => forged(by('rsa'), { alg: 'RS256', kid: 'r' }, hmac(String(pem(type)))),
+      ],
+    ]),
+    [
+      'assertion_algorithm_refused',
+      'HS256 with the published JWK for the secret',
+      () => forged({}, { alg: 'HS256' }, hmac(JSON.stringify(EC.jwk))),
+    ],
+    [
+      'assertion_signature_wrong',
+      'a signature of PS256 in a header with RS256',
+      () => forged(by('rsa'), { alg: 'RS256', kid: 'r' }, sealedWith('PS256', RSA.privateKey)),
+    ],
+    [
+      'assertion_signature_wrong',
+      'a signature of RS256 in a header with PS256',
+      () => forged(by('rsa'), { alg: 'PS256', kid: 'r' }, RSA.seal),
+    ],
+    [
+      'assertion_key_unknown',
+      'RS256 by a key that is registered for PS256',
+      () => forged(by('pss'), { alg: 'RS256', kid: 'p' }, sealedWith('RS256', PSS.privateKey)),
+    ],
+    ['assertion_key_unknown', 'ES384 in the header over an ES256 key', () => forged({}, { alg: 'ES384' })],
+    [
+      'assertion_signature_wrong',
+      'a signature of ES384 in a header with ES256',
+      () => forged({}, {}, sealedWith('ES384', EC384.privateKey)),
+    ],
+    [
+      'assertion_signature_wrong',
+      'an ES256 signature in DER, as X.509 has it',
+      () => forged({}, {}, (input) => derOf(EC.seal(input))),
+    ],
+    ['assertion_signature_wrong', 'an ES256 signature of zeros', () => forged({}, {}, () => Buffer.alloc(64))],
+    [
+      'assertion_signature_wrong',
+      'an EdDSA signature of zeros',
+      () => forged(by('ed'), { alg: 'EdDSA' }, () => Buffer.alloc(64)),
+    ],
+    [
+      'assertion_key_unknown',
+      'EdDSA in the header for a client with an EC key',
+      () => forged({}, { alg: 'EdDSA' }, ED.seal),
+    ],
+  ];
+
+  const KEYS: readonly Forgery[] = [
+    ['assertion_signature_wrong', 'the key of an attacker under the right key id', () => forged({}, {}, ATTACKER.seal)],
+    [
+      'assertion_signature_wrong',
+      'the key of an attacker without a key id',
+      () => forged({}, { kid: undefined }, ATTACKER.seal),
+    ],
+    ['assertion_key_unknown', 'an unknown key id over the right key', () => forged({}, { kid: 'unknown' })],
+    ['assertion_key_unknown', 'the key id in other case', () => forged({}, { kid: 'E' })],
+    ['assertion_malformed', 'an empty key id', () => forged({}, { kid: '' })],
+    ['assertion_malformed', 'a key id that is an object', () => forged({}, { kid: { kid: 'e' } })],
+    [
+      'assertion_signature_wrong',
+      'the key of another client that has the same key id',
+      () => forged({}, {}, OTHER.seal),
+    ],
+    ['assertion_key_unknown', 'the key and the key id of another client', () => forged({}, { kid: 'o' }, OTHER.seal)],
+    ['assertion_key_unknown', 'an expired key of the client', () => forged(by('expired'), { kid: 'x' })],
+    ['assertion_signature_wrong', 'a jwk in the header', () => forged({}, { jwk: ATTACKER.jwk }, ATTACKER.seal)],
+    [
+      'assertion_key_unknown',
+      'a jwk in the header with its own key id',
+      () => forged({}, { jwk: { ...ATTACKER.jwk, kid: 'a' }, kid: 'a' }, ATTACKER.seal),
+    ],
+    [
+      'assertion_signature_wrong',
+      'a jku in the header',
+      () => forged({}, { jku: 'https://attacker.test/' }, ATTACKER.seal),
+    ],
+    [
+      'assertion_signature_wrong',
+      'an x5u in the header',
+      () => forged({}, { x5u: 'https://attacker.test/' }, ATTACKER.seal),
+    ],
+    ['assertion_signature_wrong', 'an x5c in the header', () => forged({}, { x5c: ['AAAA'] }, ATTACKER.seal)],
+    [
+      'assertion_signature_wrong',
+      'an RSA key of an attacker',
+      () => forged(by('rsa'), { alg: 'RS256', kid: 'r', jwk: ATTACKER_RSA.jwk }, ATTACKER_RSA.seal),
+    ],
+    ['client_unknown', 'a client that does not exist', () => forged(by('nobody'), {}, ATTACKER.seal)],
+    [
+      'assertion_key_unknown',
+      'a client that authenticates with a secret',
+      () => forged(by('other-method'), {}, ATTACKER.seal),
+    ],
+  ];
+
+  const AUDIENCES: readonly Forgery[] = [
+    ...(
+      [
+        ['another server', 'https://other.test'],
+        ['the token endpoint (CVE-2025-27370)', `${ISSUER}/oauth2/token`],
+        ['the issuer among others', [ISSUER, 'https://other.test']],
+        ['another one before the issuer', ['https://other.test', ISSUER]],
+        ['the issuer twice', [ISSUER, ISSUER]],
+        ['the issuer with two slashes', `${ISSUER}//`],
+        ['the issuer in other case', ISSUER.toUpperCase()],
+        ['the issuer with a query', `${ISSUER}?`],
+        ['the issuer with another port', `${ISSUER}:81`],
+        ['the issuer as a prefix', `${ISSUER}.attacker.test`],
+        ['the client itself', 'ec'],
+      ] as const
+    ).map(([what, aud]): Forgery => ['assertion_audience_wrong', what, () => forged({ aud })]),
+    ['assertion_malformed', 'no audience', () => forged({ aud: undefined })],
+    ['assertion_malformed', 'an empty list of audiences', () => forged({ aud: [] })],
+    ['assertion_malformed', 'an empty audience', () => forged({ aud: '' })],
+    ['assertion_malformed', 'an audience that is an object', () => forged({ aud: { 0: ISSUER } })],
+    ['assertion_malformed', 'an audience in an inner list', () => forged({ aud: [[ISSUER]] })],
+  ];
+
+  const TIMES: readonly Forgery[] = [
+    ['assertion_expired', 'an end 31 s ago', () => forged({ exp: now() - 31 })],
+    ['assertion_expired', 'an end in 1970', () => forged({ exp: 1 })],
+    ['assertion_lifetime_too_long', 'an end in 400 s', () => forged({ exp: now() + 400 })],
+    ['assertion_lifetime_too_long', 'an end in the year 5138', () => forged({ exp: 1e11 })],
+    ['assertion_lifetime_too_long', 'an end in milliseconds', () => forged({ exp: Date.now() + 60_000 })],
+    ['assertion_not_yet_valid', 'a beginning in 60 s', () => forged({ nbf: now() + 60 })],
+    ['assertion_not_yet_valid', 'issued in 60 s', () => forged({ iat: now() + 60 })],
+    ['assertion_malformed', 'no end', () => forged({ exp: undefined })],
+    ['assertion_malformed', 'an end as a text', () => forged({ exp: String(now() + 60) })],
+    ['assertion_malformed', 'an end before 1970', () => forged({ exp: -1 })],
+    ['assertion_malformed', 'an end at infinity', () => raw('{"iss":"ec","sub":"ec","aud":"x","jti":"x","exp":1e999}')],
+    ['assertion_malformed', 'a beginning that is null', () => forged({ nbf: null })],
+  ];
+
+  const CLAIMS: readonly Forgery[] = [
+    ['assertion_issuer_untrusted', 'no issuer', () => forged({ iss: undefined })],
+    ['assertion_issuer_untrusted', 'another client as the issuer', () => forged({ iss: 'rsa' })],
+    ['assertion_issuer_untrusted', 'this server as the issuer', () => forged({ iss: ISSUER })],
+    ['assertion_issuer_untrusted', 'another client as the subject', () => forged({ sub: 'rsa' })],
+    ['assertion_malformed', 'no subject', () => forged({ sub: undefined })],
+    ['assertion_malformed', 'a subject in an array', () => forged({ sub: ['ec'], iss: ['ec'] })],
+    ['assertion_malformed', 'no jti', () => forged({ jti: undefined })],
+    ['assertion_malformed', 'an empty jti', () => forged({ jti: '' })],
+    ['assertion_malformed', 'a jti that is a number', () => forged({ jti: 1 })],
+    ['assertion_malformed', 'a jti of 256 characters', () => forged({ jti: 'j'.repeat(256) })],
+    [
+      'assertion_client_contradictory',
+      'another client_id in the body',
+      () => ({ client_assertion: forged(), client_id: 'rsa' }),
+    ],
+    ['assertion_type_refused', 'the type of an access token', () => forged({}, { typ: 'at+jwt' })],
+    ['assertion_type_refused', 'the type of a DPoP proof', () => forged({}, { typ: 'dpop+jwt' })],
+    ['assertion_type_refused', 'another media type', () => forged({}, { typ: 'text/jwt' })],
+    ['assertion_malformed', 'a type that is no text', () => forged({}, { typ: 1 })],
+    ['assertion_malformed', 'critical extensions', () => forged({}, { crit: ['exp'], exp: 1 })],
+    ['assertion_malformed', 'an empty list of critical extensions', () => forged({}, { crit: [] })],
+    ['assertion_malformed', 'an unencoded payload (RFC 7797)', () => forged({}, { b64: false, crit: ['b64'] })],
+    ['assertion_malformed', 'the audience twice', () => raw(claimsBut(`"aud":"https://other.test"`))],
+    ['assertion_malformed', 'the subject twice', () => raw(claimsBut(`"sub":"ec"`))],
+    ['assertion_malformed', 'the end twice, once in escapes', () => raw(claimsBut(String.raw`"\u0065xp":1`))],
+    ['assertion_malformed', 'a member twice in an inner object', () => raw(claimsBut(`"cnf":{"a":1,"a":2}`))],
+    [
+      'assertion_malformed',
+      'the algorithm twice in the header',
+      () => compactJws('{"alg":"none","alg":"ES256"}', claims(), EC.seal),
+    ],
+    ['assertion_malformed', 'claims that are no JSON', () => raw('{')],
+    ['assertion_malformed', 'claims that are an array', () => raw('[]')],
+    ['assertion_malformed', 'claims that are deeply nested', () => raw(`${'['.repeat(4_000)}${']'.repeat(4_000)}`)],
+    ['assertion_malformed', 'a JWE', () => `${forged()}.AA.AA`],
+    ['assertion_malformed', 'two parts', () => forged().split('.').slice(0, 2).join('.')],
+    ['assertion_malformed', 'white space behind it', () => `${forged()} `],
+    ['assertion_malformed', 'the flattened JSON serialization', () => JSON.stringify({ payload: '', signature: '' })],
+    ['assertion_malformed', 'more than 12 KiB', () => forged({ x: 'x'.repeat(9_400) })],
+    ['assertion_malformed', 'no JWT at all', () => 'assertion'],
+  ];
+
+  const service = serviceForSuite({
+    environment: { CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt' },
+    clients: [
+      clientWith('ec', [{ ...EC.jwk, kid: 'e' }]),
+      clientWith('other', [
+        { ...OTHER.jwk, kid: 'e' },
+        { ...generateSigningKey('ES256').jwk, kid: 'o' },
+      ]),
+      clientWith('rsa', [{ ...RSA.jwk, kid: 'r' }]),
+      clientWith('pss', [{ ...PSS.jwk, kid: 'p', alg: 'PS256' }]),
+      clientWith('ed', [{ ...ED.jwk, kid: 'e' }]),
+      clientWith('expired', [{ ...EC.jwk, kid: 'x', expires_at: 1 }]),
+      { client_id: 'other-method', client_secret: '{noop}its-secret', client_name: 'A client', scope: 'read' },
+    ],
+  });
+
+  const ask = (client_assertion: string, more: Readonly<Record<string, string>> = {}) =>
+    requestToken(service().url, {
+      grant_type: 'client_credentials',
+      client_assertion_type: TYPE,
+      client_assertion,
+      ...more,
+    });
+
+  it('issues a token for the assertion that every forgery starts from, once', async () => {
+    const assertion = forged();
+    const answer = await ask(assertion);
+    expect(answer.status).toBe(200);
+    expect(logLineOf(service(), answer)).toMatchObject({ status: 200, client_id: 'ec' });
+    const replay = await ask(assertion);
+    expect([replay.status, replay.text]).toEqual([401, '{"error":"invalid_client"}']);
+    expect(logLineOf(service(), replay)).toMatchObject({ reason: 'assertion_replayed', client_id: 'ec' });
+  });
+
+  const FORGERIES = { ALGORITHMS, KEYS, AUDIENCES, TIMES, CLAIMS };
+  describe.each(Object.entries(FORGERIES))('refuses a forged assertion: %s', (_kind, forgeries) => {
+    it.each(forgeries)('%s: %s', async (reason, _what, forge) => {
+      const forgery = forge();
+      const { client_assertion = '', ...more } = typeof forgery === 'string' ? { client_assertion: forgery } : forgery;
+      const answer = await ask(client_assertion, more);
+      expectRefusedAssertion(answer, reason);
+      expect(logLineOf(service(), answer)).toMatchObject({ reason });
+    });
+  });
+
+  it('refuses at least 60 forged assertions', () => {
+    expect(Object.values(FORGERIES).flat().length).toBeGreaterThanOrEqual(60);
+  });
+
+  it.each<[string, typeof USED_ASSERTIONS_LIMITS]>([
+    ['of all clients', { perClient: 10, total: 1 }],
+    ['of this client', { perClient: 1, total: 10 }],
+  ])('answers 503 if no more used assertions %s can be kept, and forgets none', async (_what, limits) => {
+    await using small = await startServiceUnderTest({
+      environment: { CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt' },
+      clients: [clientWith('ec', [EC.jwk])],
+      override: (container) => {
+        const store = new InMemoryUsedAssertions(container.resolve(PARTS.monotonicClock), limits);
+        container.registerInstance(PARTS.usedAssertions, store);
+      },
+    });
+    const present = (client_assertion: string) =>
+      requestToken(small.url, {
+        grant_type: 'client_credentials',
+        client_assertion_type: TYPE,
+        client_assertion,
+      });
+    const first = forged({}, { kid: undefined });
+    expect((await present(first)).status).toBe(200);
+    const second = await present(forged({}, { kid: undefined }));
+    expect([second.status, second.headers['retry-after']]).toEqual([503, '1']);
+    expect(second.json()).toEqual({ error: 'temporarily_unavailable' });
+    expect(logLineOf(small, second)).toMatchObject({ reason: 'dependency_unavailable' });
+    expect((await present(first)).status).not.toBe(200);
+  });
+
+  it('accepts assertions of an hour, as Authlib makes them, if the setting says so', async () => {
+    await using lenient = await startServiceUnderTest({
+      environment: { CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt', CLIENT_ASSERTION_MAX_LIFETIME_SECONDS: '3600' },
+      clients: [clientWith('ec', [EC.jwk])],
+    });
+    for (const [seconds, status] of [
+      [3_600, 200],
+      [3_640, 401],
+    ] as const) {
+      const answer = await requestToken(lenient.url, {
+        grant_type: 'client_credentials',
+        client_assertion_type: TYPE,
+        client_assertion: forged({ exp: now() + seconds }, { kid: undefined }),
+      });
+      expect(answer.status).toBe(status);
+      if (status === 401) expectRefusedAssertion(answer, 'assertion_lifetime_too_long');
+    }
+  });
+
+  it('accepts the token endpoint as the audience, if the setting says so, and the issuer too', async () => {
+    await using lenient = await startServiceUnderTest({
+      environment: {
+        CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt',
+        CLIENT_ASSERTION_AUDIENCE: 'issuer_or_token_endpoint',
+      },
+      clients: [clientWith('ec', [EC.jwk])],
+    });
+    for (const aud of [ISSUER, `${ISSUER}/oauth2/token`, [`${ISSUER}/oauth2/token`], 'https://other.test']) {
+      const answer = await requestToken(lenient.url, {
+        grant_type: 'client_credentials',
+        client_assertion_type: TYPE,
+        client_assertion: forged({ aud }, { kid: undefined }),
+      });
+      expect(answer.status).toBe(aud === 'https://other.test' ? 401 : 200);
+    }
+  });
+
+  /** The signature `r || s` as an ASN.1 sequence. */
+  function derOf(signature: Uint8Array): Buffer {
+    const integer = (bytes: Uint8Array) => Buffer.from([2, bytes.length + 1, 0, ...bytes]);
+    const body = Buffer.concat([integer(signature.slice(0, 32)), integer(signature.slice(32))]);
+    return Buffer.concat([Buffer.from([0x30, body.length]), body]);
+  }
+});
+
+describe('POST /oauth2/token: no capacity to verify assertions', () => {
+  const KEY = generateSigningKey('ES256');
+  const PLATFORM = 'https://platform.test';
+  const PLATFORM_KEY = new WorkloadKey('platform', 'ES384');
+
+  /** Room for one assertion of the most expensive kind. */
+  const LIMITS = { ...ASSERTION_QUEUE_LIMITS, fifoRounds: 2 ** 5, unanswered: 2, waitMs: 300 };
+  const FLOOD = 20;
+
+  const now = () => Math.floor(Date.now() / 1_000);
+
+  const queue = new VerificationQueue(LIMITS, 'assertion verification');
+  const service = serviceForSuite({
+    environment: {
+      CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt,federated_jwt',
+      CLIENT_ASSERTION_ISSUERS_FILE: 'issuers.json',
+    },
+    clients: [
+      GOOD_CLIENT,
+      { client_id: 'signing', client_name: 'A client', scope: 'read', jwks: { keys: [KEY.jwk] } },
+      {
+        client_id: 'workload',
+        client_name: 'A workload',
+        scope: 'read',
+        federated_subjects: [{ issuer: PLATFORM, subject: 'workload', claims: {} }],
+      },
+    ],
+    files: {
+      'issuers.json': JSON.stringify([
+        { issuer: PLATFORM, jwks: { keys: [PLATFORM_KEY.jwk({ alg: 'ES384' })] }, preset: 'none' },
+      ]),
+    },
+    override: (container) => container.registerInstance(PARTS.assertionQueue, queue),
+  });
+
+  const withAssertion = (client_assertion: string) =>
+    requestToken(service().url, {
+      grant_type: 'client_credentials',
+      client_assertion_type: JWT_BEARER,
+      client_assertion,
+    });
+  const bound = async (name: string) => {
+    const { text } = await service().container.resolve(PARTS.processMetrics).exposition();
+    return total(readSamples(text), name);
+  };
+
+  it.each([
+    [
+      'private_key_jwt',
+      { iss: 'nobody', sub: 'nobody', aud: ISSUER },
+      () =>
+        compactJws(
+          { alg: 'ES256' },
+          { iss: 'signing', sub: 'signing', aud: ISSUER, exp: now() + 60, jti: randomUUID() },
+          KEY.seal,
+        ),
+    ],
+    [
+      'federated_jwt',
+      { iss: PLATFORM, sub: 'nobody', aud: ISSUER },
+      () =>
+        PLATFORM_KEY.mint({
+          claims: { iss: PLATFORM, sub: 'workload', aud: ISSUER, iat: now(), exp: now() + 60 },
+        }),
+    ],
+  ])(
+    '%s: answers a part of a flood with 503, and continues to serve cached secrets, and its clients behind it',
+    async (_method, forged, sign) => {
+      const good = () =>
+        requestToken(service().url, {
+          grant_type: 'client_credentials',
+          client_id: GOOD_CLIENT.client_id,
+          client_secret: GOOD_SECRET,
+        });
+      expect((await good()).status).toBe(200);
+      // Another client has the only slot until the flood has arrived, however fast this machine verifies.
+      const verification = await queue.acquire(slotRequest({ cost: 5 }));
+      const flood = Array.from({ length: FLOOD }, () => requestToken(service().url, forgedRequestBody(forged)));
+      const cached = await good();
+      await Promise.any(flood.map(async (answer) => expect((await answer).status).toBe(503)));
+      verification.release();
+      const answers = await Promise.all(flood);
+      expect(cached.status).toBe(200);
+      const refused = answers.filter(({ status }) => status === 503);
+      expect(answers.filter(({ status }) => status === 401).length + refused.length).toBe(FLOOD);
+      for (const answer of refused) {
+        expect(answer.text).toBe('{"error":"temporarily_unavailable"}');
+        expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+        expect(logLineOf(service(), answer)).toMatchObject({ reason: 'slots_exhausted' });
+      }
+      expect((await withAssertion(sign())).status).toBe(200);
+      expect(await bound('auth_assertion_verifications_unanswered')).toBe(0);
+      expect(await bound('auth_assertion_verifications_unanswered_max')).toBe(LIMITS.unanswered);
+      expect(await bound('auth_assertion_verifications_overflow_max')).toBe(LIMITS.unanswered);
+      expect(await bound('auth_assertion_verification_shares_max')).toBe(20_000);
+    },
+  );
+});
+
+describe('the order of checks', () => {
+  const KNOWN = 'known-client';
+  const UNKNOWN = 'other-client';
+
+  let database: TestDatabase;
+  let proxy: RecordingProxy;
+  let service: ServiceUnderTest;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    await migrateDatabase(database.url);
+    proxy = await RecordingProxy.to(database.url);
+    service = await startServiceUnderTest({
+      environment: {
+        CLIENT_REPOSITORY: 'postgres',
+        CLIENTS_FILE: '',
+        DATABASE_URL: proxy.through(database.url),
+        ...PATIENT,
+        CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt,federated_jwt',
+        CLIENT_ASSERTION_ISSUERS_FILE: 'issuers.json',
+      },
+      files: { 'issuers.json': JSON.stringify([{ issuer: PLATFORM, jwks: { keys: [PLATFORM_KEY.jwk()] } }]) },
+    });
+    await clientsTable(database).add({ ...REGISTERED_CLIENT, clientId: KNOWN });
+    await database.query(
+      `insert into client_keys (client_id, registration_id, key_id, jwk)
+      select client_id, id::text, 'k', $1 from clients where client_id = '${KNOWN}'`,
+      [JSON.stringify(KEY.jwk)],
+    );
+  }, 120_000);
+  afterAll(async () => {
+    await service.stop();
+    await proxy[Symbol.asyncDispose]();
+    await database.drop();
+  });
+
+  /** The parameters of statements about a client. Checks of health, counts and cleaning have none, and run at times of their own. */
+  function lookUpsSince(before: number): readonly string[] {
+    return proxy.parameters.slice(before).filter((text) => text.includes('-client'));
+  }
+
+  /** Status, headers and body, without what is of one request alone. */
+  async function ask(form: FormFields) {
+    const { status, headers, text, json } = await requestToken(service.url, form);
+    const { date: _date, 'x-request-id': _id, ...others } = headers;
+    return { status, headers: others, text, json };
+  }
+
+  describe('an assertion that is refused for what it shows itself', () => {
+    it('would get a token without its mistake, after look-ups', async () => {
+      const before = proxy.parameters.length;
+      expect((await ask(assertionForm('client', KNOWN, {}))).status).toBe(200);
+      expect(lookUpsSince(before)).not.toEqual([]);
+    });
+
+    it.each(ASSERTION_MISTAKES)(
+      '%s by a %s: %s gets one answer for a known and an unknown client, without a statement',
+      async (reason, signer, _what, changes) => {
+        const before = proxy.parameters.length;
+        const [known, unknown] = [
+          await ask(assertionForm(signer, KNOWN, changes)),
+          await ask(assertionForm(signer, UNKNOWN, changes)),
+        ];
+        expect({ ...known, json: undefined }).toEqual({ ...unknown, json: undefined });
+        expectRefusedAssertion(known, reason);
+        expect(lookUpsSince(before)).toEqual([]);
+        expect(service.logLines().slice(-2)).toEqual([
+          expect.objectContaining({ reason }),
+          expect.objectContaining({ reason }),
+        ]);
+      },
+    );
+
+    it('names a cure for each reason of this kind', () => {
+      const reasons = new Set(ASSERTION_MISTAKES.map(([reason]) => reason));
+      expect([...reasons].toSorted()).toEqual(Object.keys(OPENLY_REFUSED).toSorted());
+    });
+  });
+});

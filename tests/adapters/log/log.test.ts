@@ -1,0 +1,605 @@
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual as isEqual } from 'node:util';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  auditFileProblem,
+  openAuditFile,
+  openAuditFileAgain,
+  programChangeLog,
+} from '../../../adapters/log/audit-file.ts';
+import { auditLine, jsonAuditLog } from '../../../adapters/log/json-audit-log.ts';
+import { createJsonLog, openLogLines } from '../../../adapters/log/json-log.ts';
+import { BUFFER_BYTES } from '../../../adapters/log/line-queue.ts';
+import { endsWithinLine, LineTarget, PIPE_BUF_BYTES } from '../../../adapters/log/line-target.ts';
+import { type AuditChange, LineWriter } from '../../../adapters/log/line-writer.ts';
+import { shortLine } from '../../../adapters/log/short-line.ts';
+import type { AuditEvent } from '../../../application/ports/audit-log.ts';
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { openAudit } from '../../../config/open-audit.ts';
+import { describeAuditLog } from '../../contracts/audit-log.ts';
+import { auditLinesIn, eventOf, readAuditFile } from '../../support/audit-lines.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
+import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
+import { UnreadPipe } from '../../support/unread-pipe.ts';
+import { until } from '../../support/until.ts';
+
+describe('line writers', () => {
+  /** As long as most of them. */
+  const LINE = `${'x'.repeat(399)}\n`;
+
+  let folder: string;
+  let path: string;
+  let pipe: UnreadPipe;
+  let changes: AuditChange[];
+  const opened: LineWriter[] = [];
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'line-writer-'));
+    path = join(folder, 'audit.log');
+    pipe = new UnreadPipe();
+    changes = [];
+  });
+  afterEach(async () => {
+    for (const lines of opened.splice(0)) await lines.close();
+    pipe[Symbol.dispose]();
+    rmSync(folder, { recursive: true });
+  });
+
+  function writerTo(descriptor: number): LineWriter {
+    const onChange = (change: AuditChange) => changes.push(change);
+    const lossLine = (count: number) => `lost ${count}\n`;
+    const lines = new LineWriter({ name: 'audit log', descriptor, onChange, lossLine });
+    opened.push(lines);
+    return lines;
+  }
+
+  const content = (file = path) => readFileSync(file, 'utf8');
+  const written = (lines: LineWriter) => until(() => lines.bufferedBytes === 0, 'everything is written');
+  const outcomeOf = (line: Promise<void>) =>
+    line.then(
+      () => 'written',
+      (fault: unknown) => (fault instanceof DependencyUnavailable ? `unavailable: ${Object(fault.cause).code}` : 'bug'),
+    );
+
+  /** Reads the pipe until nothing waits. */
+  async function drain(lines: LineWriter): Promise<string> {
+    const parts: string[] = [];
+    await until(() => {
+      parts.push(pipe.read());
+      return lines.bufferedBytes === 0;
+    }, 'everything is read');
+    return [...parts, pipe.read()].join('');
+  }
+
+  describe('lines', () => {
+    it('are written whole and in order, whether or not somebody waits for them', async () => {
+      const lines = writerTo(openAuditFile(path));
+      const all = Array.from({ length: 5_000 }, (_, number) => `${number} ${'\u{20ac}'.repeat(number % 300)}\n`);
+      const required: Promise<void>[] = [];
+      for (const [number, line] of all.entries()) {
+        if (number % 3 === 0) required.push(lines.writeRequired(line));
+        else if (number % 3 === 1) lines.write(line);
+        else lines.keep(line);
+      }
+      await Promise.all(required);
+      await written(lines);
+      expect(content()).toBe(all.join(''));
+    });
+
+    it('that are required are in the file when their promise resolves', async () => {
+      const lines = writerTo(openAuditFile(path));
+      const others = Array.from({ length: 20 }, () => lines.writeRequired(LINE));
+      await lines.writeRequired('one\n');
+      expect(content()).toBe(`${LINE.repeat(20)}one\n`);
+      await Promise.all(others);
+    });
+
+    it.each([
+      ['nothing', '', ''],
+      ['a whole line', 'whole\n', 'whole\n'],
+      ['a fragment, which a killed process or a full disk has left', '{"log":"au', '{"log":"au\n'],
+    ])('begin on their own, in a file that has %s', async (_what, before, kept) => {
+      writeFileSync(path, before);
+      const lines = writerTo(openAuditFile(path));
+      await lines.writeRequired('one\n');
+      await lines.writeRequired('two\n');
+      expect(content()).toBe(`${kept}one\ntwo\n`);
+    });
+
+    it('of several writers do not mix', async () => {
+      const writers = Array.from({ length: 3 }, () => writerTo(openAuditFile(path)));
+      const all = writers.flatMap((lines, writer) =>
+        Array.from({ length: 500 }, (_, number) => {
+          const line = `${writer} ${String(number).repeat(200)}\n`;
+          return lines.writeRequired(line).then(() => line);
+        }),
+      );
+      const expected = await Promise.all(all);
+      expect(
+        content()
+          .split(/(?<=\n)/)
+          .toSorted(),
+      ).toEqual(expected.toSorted());
+    });
+
+    it('to a pipe are written in pieces that the system keeps together', async () => {
+      const [lines, others] = [
+        writerTo(pipe.writer),
+        writerTo(openSync(pipe.path, constants.O_WRONLY | constants.O_NONBLOCK)),
+      ];
+      const all: string[] = [];
+      for (let number = 0; number < 3_000; number += 1) {
+        all.push(`a${number} ${'a'.repeat(number % 400)}\n`, `b${number} ${'b'.repeat(number % 700)}\n`);
+        lines.write(all.at(-2) ?? '');
+        others.write(all.at(-1) ?? '');
+      }
+      const parts: string[] = [];
+      await until(() => {
+        parts.push(pipe.read());
+        return lines.bufferedBytes + others.bufferedBytes === 0;
+      }, 'everything is read');
+      const read = [...parts, pipe.read()].join('').split(/(?<=\n)/);
+      expect(read.toSorted()).toEqual(all.toSorted());
+      expect(read.filter((line) => line.startsWith('a'))).toEqual(all.filter((line) => line.startsWith('a')));
+    });
+
+    it('of a log are not lost while their reader is fast, although one pass of the event loop makes many', async () => {
+      const lines = openLogLines({ descriptor: pipe.writer });
+      opened.push(lines);
+      let read = '';
+      for (let write = 0; write < 200; write += 1) {
+        for (let line = 0; line < 100; line += 1) lines.write(LINE);
+        const before = lines.bufferedBytes;
+        await until(() => {
+          read += pipe.read();
+          return lines.bufferedBytes < before;
+        }, 'something is written');
+      }
+      read += await drain(lines);
+      expect([lines.linesLost, read.length]).toEqual([0, 200 * 100 * LINE.length]);
+    });
+
+    it('longer than that stay whole too, if nobody else writes to the pipe', async () => {
+      const lines = openLogLines({ descriptor: pipe.writer });
+      opened.push(lines);
+      const all = Array.from({ length: 3 }, (_, number) => `${String(number).repeat(100_000)}\u{20ac}\n`);
+      for (const line of all) lines.write(line);
+      const parts: Buffer[] = [];
+      await until(() => {
+        parts.push(pipe.readBytes());
+        return lines.bufferedBytes === 0;
+      }, 'everything is read');
+      expect(Buffer.concat([...parts, pipe.readBytes()]).toString()).toBe(all.join(''));
+    });
+
+    it('of a log have at most 4,096 bytes, also for the longest events', async () => {
+      const lines = openLogLines({ descriptor: pipe.writer });
+      opened.push(lines);
+      let fault: Error | undefined;
+      for (let depth = 0; depth < 10; depth += 1) {
+        fault = Object.assign(new Error('m'.repeat(5_000), { cause: fault }), { code: 'E'.repeat(20) });
+        fault.stack = 's'.repeat(50_000);
+      }
+      createJsonLog(lines).error({ event: 'unforeseen', fault, client_id: '\u{20ac}'.repeat(255) });
+      lines.write(
+        auditLine({
+          event: 'token_issued',
+          at: 1_800_000_000,
+          client_id: '\u2028'.repeat(255),
+          token_id: '01234567-89ab-cdef-0123-456789abcdef',
+          scope: 'scope '.repeat(5_000).trim(),
+          expires_at: 1_800_000_300,
+          request_id: '01234567-89ab-cdef-0123-456789abcdef',
+          remote_address: '0000:0000:0000:0000:0000:ffff:255.255.255.255',
+        }),
+      );
+      const read = (await drain(lines)).trim().split('\n');
+      expect(read).toHaveLength(2);
+      expect(JSON.parse(read[1] ?? '')).toMatchObject({ scope: expect.stringMatching(/^scope scope .*…$/) });
+      for (const line of read) expect(Buffer.byteLength(line) + 1).toBeLessThanOrEqual(PIPE_BUF_BYTES);
+    });
+
+    it('wait until they are released, and are edited on request', async () => {
+      const edit = (line: string) => (line === 'secret\n' ? '' : line.toUpperCase());
+      const lines = openLogLines({ descriptor: openAuditFile(path), isHeld: true, edit });
+      opened.push(lines);
+      for (const line of ['one\n', 'secret\n', 'two\n']) expect(lines.write(line)).toBe(true);
+      appendFileSync(path, 'the banner\n');
+      lines.release();
+      await written(lines);
+      expect(content()).toBe('the banner\nONE\nTWO\n');
+    });
+  });
+
+  describe('while the disk is full', () => {
+    it('lines that nobody waits for are lost and counted, except for those before; then one line says how many', async () => {
+      const lines = writerTo(openAuditFile('/dev/full'));
+      lines.write('one\n');
+      await until(() => lines.faultCode !== undefined, 'the fault is known');
+      expect(lines.readiness()).toEqual({ ready: true, note: 'audit lines are lost: ENOSPC' });
+      expect([lines.write('two\n'), lines.keep('of a key\n'), lines.write('three\n')]).toEqual([false, true, false]);
+      expect(lines.linesLost).toBe(2);
+      await lines.reopen(openAuditFile(path));
+      await written(lines);
+      expect(lines.write('four\n')).toBe(true);
+      await written(lines);
+      expect(content()).toBe('one\nof a key\nlost 2\nfour\n');
+      expect(lines.readiness()).toEqual({ ready: true });
+      expect(changes).toEqual([
+        { event: 'audit_unavailable', code: 'ENOSPC' },
+        { event: 'audit_available', lines: 2 },
+      ]);
+    });
+
+    it('who needs a line is told so, and the next ones at once', async () => {
+      const lines = writerTo(openAuditFile('/dev/full'));
+      const together = [1, 2, 3].map((number) => outcomeOf(lines.writeRequired(`${number}\n`)));
+      expect(await Promise.all(together)).toEqual(Array(3).fill('unavailable: ENOSPC'));
+      expect(await outcomeOf(lines.writeRequired('4\n'))).toBe('unavailable: ENOSPC');
+      expect(lines.linesLost).toBe(1);
+      await lines.reopen(openAuditFile(path));
+      await until(() => lines.faultCode === undefined, 'lines can be written');
+      await lines.writeRequired('5\n');
+      expect(content()).toBe('1\n2\n3\nlost 1\n5\n');
+    });
+
+    it('a pipe without a reader is the same, and found again although nothing is to be written', async () => {
+      const lines = writerTo(pipe.writer);
+      pipe.closeReader();
+      expect(await outcomeOf(lines.writeRequired('one\n'))).toBe('unavailable: EPIPE');
+      expect(await outcomeOf(lines.writeRequired('two\n'))).toBe('unavailable: EPIPE');
+      pipe.openReader();
+      await until(() => lines.faultCode === undefined, 'lines can be written again');
+      expect(await drain(lines)).toBe('one\nlost 1\n');
+    });
+
+    it('keeps events of keys up to the bound', async () => {
+      const lines = writerTo(openAuditFile('/dev/full'));
+      lines.keep(LINE);
+      await until(() => lines.faultCode !== undefined, 'the fault is known');
+      const count = Math.floor(BUFFER_BYTES / LINE.length);
+      for (let number = 1; number < count + 3; number += 1) lines.keep(LINE);
+      expect(lines.linesLost).toBe(3);
+      expect(lines.bufferedBytes).toBe(count * LINE.length);
+      await lines.reopen(openAuditFile(path));
+      await written(lines);
+      expect(content()).toBe(`${LINE.repeat(count)}lost 3\n`);
+    });
+  });
+
+  describe('while nobody reads', () => {
+    it('the buffer is filled to its bound, the rest counted, and later one line says how many', async () => {
+      const lines = writerTo(pipe.writer);
+      const count = Math.ceil((2 * BUFFER_BYTES) / LINE.length);
+      for (let number = 0; number < count; number += 1) lines.write(LINE);
+      expect(lines.bufferedBytes).toBeLessThanOrEqual(BUFFER_BYTES);
+      expect(lines.bufferedBytes).toBeGreaterThan(0.99 * BUFFER_BYTES);
+      expect(lines.linesLost).toBeGreaterThan(count / 3);
+      expect(lines.readiness()).toEqual({ ready: true, note: 'audit lines are lost: the reader is too slow' });
+      expect(await outcomeOf(lines.writeRequired(LINE))).toBe('unavailable: EAGAIN');
+      const read = await drain(lines);
+      expect(read.match(/^lost \d+$/gm)).toEqual([`lost ${lines.linesLost}`]);
+      expect(read.split(LINE)).toHaveLength(1 + count - (lines.linesLost - 1));
+      expect(lines.readiness()).toEqual({ ready: true });
+    });
+
+    it.each(['a full pipe', 'a disk that does not return from a write'])(
+      '%s, who needs a line learns it at the deadline, the next ones at once, and nothing is cut or lost',
+      async (what) => {
+        pipe.fill();
+        // Without O_NONBLOCK, the write does not return until somebody reads.
+        const blocks = what === 'a full pipe' ? constants.O_NONBLOCK : 0;
+        const lines = writerTo(openSync(pipe.path, constants.O_WRONLY | blocks));
+        const [first, second] = [outcomeOf(lines.writeRequired('one\n')), outcomeOf(lines.writeRequired('two\n'))];
+        expect(await first).toBe('unavailable: ETIMEDOUT');
+        expect(await outcomeOf(lines.writeRequired('three\n'))).toBe('unavailable: ETIMEDOUT');
+        expect(await second).toBe('unavailable: ETIMEDOUT');
+        expect(lines.faultCode).toBe('ETIMEDOUT');
+        lines.keep('of a key\n');
+        const read = await drain(lines);
+        expect(read.trim().split(/\s+/)).toEqual(['one', 'two', 'of', 'a', 'key', 'lost', '1']);
+        await until(() => lines.faultCode === undefined, 'lines can be written again');
+        const four = lines.writeRequired('four\n');
+        expect(await drain(lines)).toBe('four\n');
+        await four;
+        expect(changes).toEqual([
+          { event: 'audit_unavailable', code: 'ETIMEDOUT' },
+          { event: 'audit_available', lines: 1 },
+        ]);
+      },
+    );
+  });
+
+  it('who needs a line is not refused any more when the late ones are written, however much waits behind them', async () => {
+    pipe.fill();
+    const lines = writerTo(pipe.writer);
+    expect(await outcomeOf(lines.writeRequired('one\n'))).toBe('unavailable: ETIMEDOUT');
+    await until(() => {
+      // More than is read.
+      for (let count = 0; count < 400; count += 1) lines.write(LINE);
+      pipe.read();
+      return lines.faultCode === undefined;
+    }, 'lines can be written again');
+    expect(lines.bufferedBytes).toBeGreaterThan(0);
+    await drain(lines);
+  });
+
+  describe('reopening', () => {
+    it('continues in the new file, and loses and cuts nothing', async () => {
+      const lines = writerTo(openAuditFile(path));
+      const files = [path];
+      let number = 0;
+      const required: Promise<void>[] = [];
+      for (let turn = 1; turn <= 20; turn += 1) {
+        for (let count = 0; count < 200; count += 1) required.push(lines.writeRequired(`${number++} ${LINE}`));
+        renameSync(path, `${path}.${turn}`);
+        files.unshift(`${path}.${turn}`);
+        for (let count = 0; count < 200; count += 1) lines.write(`${number++} ${LINE}`);
+        await lines.reopen(openAuditFile(path));
+      }
+      await Promise.all(required);
+      await written(lines);
+      const all = files
+        .toReversed()
+        .map((file) => content(file))
+        .join('');
+      expect(all.length).toBe(files.reverse().reduce((sum, file) => sum + content(file).length, 0));
+      expect(
+        all
+          .match(/^\d+(?= x+$)/gm)
+          ?.map(Number)
+          .toSorted((a, b) => a - b),
+      ).toEqual(Array.from({ length: number }, (_, index) => index));
+      expect(all.split('\n').every((line) => line === '' || /^\d+ x{399}$/.test(line))).toBe(true);
+    });
+
+    it('takes what a full pipe has not taken to a file', async () => {
+      pipe.fill();
+      const lines = writerTo(pipe.writer);
+      const required = lines.writeRequired('one\n');
+      lines.write('two\n');
+      await lines.reopen(openAuditFile(path));
+      await required;
+      await written(lines);
+      expect(content()).toBe('one\ntwo\n');
+    });
+
+    it('waits for a write that does not return, and leaves its file open until then', async () => {
+      pipe.fill();
+      const lines = writerTo(openSync(pipe.path, constants.O_WRONLY));
+      const one = outcomeOf(lines.writeRequired('one\n'));
+      await one;
+      const reopened = lines.reopen(openAuditFile(path));
+      lines.keep('two\n');
+      await until(() => pipe.read().endsWith('one\n'), 'the first line is read');
+      await reopened;
+      await written(lines);
+      expect(content()).toBe('two\n');
+    });
+  });
+
+  describe('closing', () => {
+    it('writes what waits', async () => {
+      const lines = writerTo(openAuditFile(path));
+      for (let count = 0; count < 1_000; count += 1) lines.write(LINE);
+      await lines.close();
+      expect(content()).toBe(LINE.repeat(1_000));
+      expect(lines.write(LINE)).toBe(false);
+      expect(await outcomeOf(lines.writeRequired(LINE))).toMatch(/^unavailable/);
+      expect(content()).toBe(LINE.repeat(1_000));
+    });
+
+    it('tries once more after a fault, and says how many lines are missing', async () => {
+      const lines = writerTo(pipe.writer);
+      pipe.closeReader();
+      lines.write('one\n');
+      await until(() => lines.faultCode !== undefined, 'the fault is known');
+      lines.write('two\n');
+      pipe.openReader();
+      await lines.close();
+      expect(pipe.read()).toBe('one\nlost 1\n');
+    });
+
+    it.each(['a full disk', 'a full pipe', 'a disk that does not return from a write'])(
+      'does not wait for %s',
+      async (what) => {
+        pipe.fill();
+        const lines = writerTo(
+          what === 'a full disk'
+            ? openAuditFile('/dev/full')
+            : openSync(pipe.path, constants.O_WRONLY | (what === 'a full pipe' ? constants.O_NONBLOCK : 0)),
+        );
+        const required = outcomeOf(lines.writeRequired('one\n'));
+        for (let count = 0; count < 1_000; count += 1) lines.write(LINE);
+        await lines.close();
+        expect(await required).toMatch(/^unavailable/);
+        pipe.read();
+      },
+    );
+  });
+});
+
+describe('audit lines', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'audit-log-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const opened: { close(): Promise<void> }[] = [];
+  afterEach(async () => {
+    for (const lines of opened.splice(0)) await lines.close();
+  });
+
+  let files = 0;
+  /** A file that can be replaced by a full disk. */
+  function fixtureOf(AUDIT_REQUIRED: boolean) {
+    files += 1;
+    const [path, AUDIT_FILE] = [join(folder, `${files}.log`), join(folder, `${files}.link`)];
+    symlinkSync(path, AUDIT_FILE);
+    const [log, clock] = [openLogLines(), new FixedClock(1_800_000_000)];
+    const output = openAudit({ AUDIT_FILE, AUDIT_REQUIRED }, { log, clock, onChange: () => {} });
+    opened.push(output);
+    return {
+      auditLog: jsonAuditLog(output.lines),
+      async setFull(isFull: boolean) {
+        rmSync(AUDIT_FILE);
+        symlinkSync(isFull ? '/dev/full' : path, AUDIT_FILE);
+        await output.reopen?.();
+        const [check] = output.checks;
+        if (!isFull) await until(() => isEqual(check?.readiness(), { ready: true }), 'lines can be written');
+      },
+      async recorded() {
+        await until(() => output.measured.bufferedBytes === 0, 'everything is written');
+        return readAuditFile(path)
+          .filter(({ event }) => event !== 'audit_lines_lost')
+          .map(eventOf);
+      },
+    };
+  }
+
+  describeAuditLog('jsonAuditLog with AUDIT_REQUIRED=false', 'optional', () => fixtureOf(false));
+  describeAuditLog('jsonAuditLog with AUDIT_REQUIRED=true', 'required', () => fixtureOf(true));
+  describe.each(['optional', 'required'] as const)('the log of tests', (need) => {
+    describeAuditLog('InMemoryAuditLog', need, () => {
+      const auditLog = new InMemoryAuditLog(need);
+      const setFull = async (isFull: boolean) => {
+        auditLog.full = isFull;
+      };
+      return { auditLog, recorded: async () => auditLog.events(), setFull };
+    });
+  });
+
+  /** An id or a name that tries to end its line, to begin another one, and to hide the rest. */
+  const FORGED = `x\n{"log":"audit","event":"token_issued"}\r\u2028\u2029\u0085\u001b[2K\u007f\u009b\u202e\ud800`;
+
+  describe('a line of the audit log', () => {
+    it.each<AuditEvent>([
+      {
+        event: 'token_issued',
+        at: 1_800_000_000,
+        client_id: FORGED,
+        token_id: FORGED,
+        scope: FORGED,
+        expires_at: 1_800_000_300,
+        request_id: FORGED,
+        remote_address: FORGED,
+      },
+      {
+        event: 'token_refused',
+        at: 1_800_000_000,
+        reason: FORGED,
+        client_id: FORGED,
+        request_id: FORGED,
+        remote_address: FORGED,
+      },
+      { event: 'key_published', at: 1_800_000_000, key_id: FORGED },
+    ])('of $event stays one line, whatever its texts contain, and keeps them', (event) => {
+      const line = auditLine(event, { host: 'a' });
+      expect(line).toMatch(/^\{"log":"audit",[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*\}\n$/u);
+      const [parsed, ...more] = auditLinesIn(line);
+      expect(more).toEqual([]);
+      expect(parsed && eventOf(parsed)).toEqual({ ...event, host: 'a' });
+    });
+
+    it.each([1, 2, 20])('is found behind a line that lost its last %d characters', (cut) => {
+      const event = { event: 'key_published', at: 1_800_000_000, key_id: FORGED } as const;
+      const line = auditLine(event, { host: 'a' });
+      const found = auditLinesIn(`${line.slice(0, -cut)}${line}`);
+      // The line that lost only its line feed is whole.
+      expect(found.map(eventOf)).toEqual(Array(cut === 1 ? 2 : 1).fill({ ...event, host: 'a' }));
+    });
+  });
+});
+
+describe('audit files', () => {
+  const MISSING = 'AUDIT_FILE: cannot be opened for writing: its directory does not exist (ENOENT)';
+
+  let folder: string;
+  let path: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'audit-file-'));
+    path = join(folder, 'audit.log');
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  describe('the file of the audit lines', () => {
+    it('is created for its owner only', async () => {
+      closeSync(openAuditFile(path));
+      closeSync(await openAuditFileAgain(path));
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+    });
+
+    it('is a problem that names the setting where it cannot be opened, and not the path', async () => {
+      const missing = join(folder, 'absent', 'audit.log');
+      expect(auditFileProblem(missing)).toEqual([MISSING]);
+      await expect(openAuditFileAgain(missing)).rejects.toThrow(MISSING);
+      expect(auditFileProblem(folder)).toEqual([
+        'AUDIT_FILE: cannot be opened for writing: it is a directory (EISDIR)',
+      ]);
+      expect(auditFileProblem(path)).toEqual([]);
+    });
+
+    it('may be a pipe, whose reader has to be there', () => {
+      execFileSync('mkfifo', [path]);
+      expect(() => openAuditFile(path)).toThrow(
+        'AUDIT_FILE: cannot be opened for writing: it is a pipe that nothing reads (ENXIO)',
+      );
+      // It would end the reader.
+      expect(auditFileProblem(path)).toEqual([]);
+    });
+  });
+
+  describe('the changes that a program records', () => {
+    const event = { event: 'change_unconfirmed', at: 1_800_000_000, change_id: 'an-id' } as const;
+
+    it.each(['', 'a whole line\n', 'the beginning of a li'])(
+      'stand on lines of their own, behind %j',
+      async (before) => {
+        writeFileSync(path, before);
+        const endsWithLine = !(await endsWithinLine(path));
+        const open = () => new LineTarget(openAuditFile(path), true, endsWithLine);
+        const log = programChangeLog({ open, base: { os_user: 'alice' }, isRequired: true, onLost: () => {} });
+        log.record(event);
+        log.record(event);
+        const lines = readFileSync(path, 'utf8').split('\n');
+        const line = expect.stringMatching(/^\{"log":"audit",.*"os_user":"alice","event":"change_unconfirmed",.*\}$/);
+        expect(lines).toEqual([...(before === '' ? [] : [before.trim()]), line, line, '']);
+      },
+    );
+  });
+});
+
+describe('short lines', () => {
+  const line = (members: object) =>
+    `${JSON.stringify({ level: 'info', time: '2026-11-23T06:54:34.269Z', ...members })}\n`;
+
+  it('shows a request with its client and reason', () => {
+    const refused = {
+      request_id: 'c60a8448',
+      method: 'POST',
+      route: '/oauth2/token',
+      status: 401,
+      client_id: 'billing',
+    };
+    expect(shortLine(line({ ...refused, reason: 'secret_wrong' }))).toBe(
+      '06:54:34  POST  /oauth2/token  401  billing  secret_wrong\n',
+    );
+  });
+
+  it('shows what else happened, and leaves out audit events', () => {
+    expect(shortLine(line({ event: 'host_not_set', hint: 'set HOST' }))).toBe('06:54:34  host_not_set  set HOST\n');
+    expect(shortLine(line({ log: 'audit', event: 'token_issued' }))).toBe('');
+  });
+});

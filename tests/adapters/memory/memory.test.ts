@@ -1,0 +1,207 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  inMemoryLocationCatalog,
+  PLACES,
+} from '../../../adapters/memory/example-resource/in-memory-location-catalog.ts';
+import { InMemoryFederatedClients } from '../../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
+import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
+import { inMemoryClientResources } from '../../../adapters/memory/in-memory-client-resources.ts';
+import { inMemoryClientKeys } from '../../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
+import { InMemoryUsedAssertions } from '../../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
+import { RandomIdGenerator, SystemClock } from '../../../adapters/system/system.ts';
+import { NO_DETAILS } from '../../../domain/client-details.ts';
+import { NO_SECRET } from '../../../domain/stored-secret.ts';
+import { describeClientKeys } from '../../contracts/client-keys.ts';
+import { A_CLIENT, describeClientRepository, type NewClient } from '../../contracts/client-repository.ts';
+import { describeClientResources } from '../../contracts/client-resources.ts';
+import { describeClientStore } from '../../contracts/client-store.ts';
+import { describeFederatedClients } from '../../contracts/federated-clients.ts';
+import { describeLocationCatalog } from '../../contracts/location-catalog.ts';
+import { describeUsedAssertions, SMALL_LIMITS } from '../../contracts/used-assertions.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
+import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
+
+describe('in memory client repository', () => {
+  describeClientRepository('InMemoryClientRepository', async () => {
+    const repository = new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock());
+    const stored = new Map<string, NewClient>();
+    const add = async (client: NewClient) => {
+      repository.add(client);
+      stored.set(client.clientId, client);
+    };
+    const change = async (clientId: string, changes: (client: NewClient) => Partial<NewClient>) => {
+      const client = stored.get(clientId);
+      if (client === undefined) throw new Error('no such client');
+      repository.remove(clientId);
+      await add({ ...client, ...changes(client) });
+    };
+    return {
+      repository,
+      add,
+      change: (clientId, changes) => change(clientId, () => changes),
+      addSecret: (clientId, secret) =>
+        change(clientId, ({ details = NO_DETAILS }) => ({
+          details: { ...details, secrets: [...(details.secrets ?? []), secret] },
+        })),
+      async remove(clientId) {
+        repository.remove(clientId);
+      },
+      async close() {},
+    };
+  });
+});
+
+describe('in memory client resources', () => {
+  describeClientResources('inMemoryClientResources', async (clients) => ({
+    clientResources: inMemoryClientResources(
+      clients.map(({ clientId, resources }) => ({ ...A_CLIENT, clientId, details: { ...NO_DETAILS, resources } })),
+    ),
+    idOf: () => 'any',
+    close: async () => {},
+  }));
+});
+
+describe('in memory client store', () => {
+  describeClientStore('InMemoryClientStore', async (recorder) => {
+    const store = new InMemoryClientStore(new RandomIdGenerator(), recorder);
+    return { store, another: async () => store, async close() {} };
+  });
+});
+
+describe('locations', () => {
+  describeLocationCatalog('inMemoryLocationCatalog', (places) => inMemoryLocationCatalog(places));
+
+  describe('the places of the example', () => {
+    it('are at least 20, each with a code of its own and every field filled', () => {
+      expect(PLACES.length).toBeGreaterThanOrEqual(20);
+      expect(new Set(PLACES.map((place) => place.code)).size).toBe(PLACES.length);
+      for (const place of PLACES) {
+        expect(Object.values(place)).not.toContain('');
+        expect(place.countryCode).toMatch(/^[A-Z]{2}$/);
+        expect(place.enabled).toBe(true);
+      }
+    });
+
+    it.each(['NYC_USA', 'PAR_FR', 'DELHI_IN'])('hold %s', (code) => {
+      expect(PLACES.map((place) => place.code)).toContain(code);
+    });
+  });
+});
+
+describe('federated clients', () => {
+  describeFederatedClients('InMemoryFederatedClients', async () => {
+    const repository = new InMemoryClientRepository(new RandomIdGenerator(), new SystemClock());
+    const clients = new InMemoryFederatedClients(repository);
+    return {
+      clients,
+      async add(clientId, subjects) {
+        const details = { ...NO_DETAILS, subjects };
+        const client = { clientId, clientSecret: NO_SECRET, clientName: 'A workload', scope: 'read', details };
+        repository.add(client);
+        clients.add(client);
+      },
+      close: async () => {},
+    };
+  });
+
+  it('finds no client that has been removed from the repository', async () => {
+    const repository = new InMemoryClientRepository(new RandomIdGenerator(), new SystemClock());
+    const subject = { issuer: 'https://issuer.test', subject: 'a workload' };
+    const details = { ...NO_DETAILS, subjects: [{ ...subject, claims: {} }] };
+    const client = { clientId: 'a', clientSecret: NO_SECRET, clientName: 'A workload', scope: 'read', details };
+    repository.add(client);
+    const clients = new InMemoryFederatedClients(repository, [client]);
+    expect(await clients.findBySubject(subject)).toMatchObject([{ clientId: 'a', lookup: { kind: 'found' } }]);
+    repository.remove('a');
+    expect(await clients.findBySubject(subject)).toEqual([]);
+  });
+});
+
+describe('in memory client keys', () => {
+  describeClientKeys('inMemoryClientKeys', async (clients) =>
+    inMemoryClientKeys(new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock(), clients), clients),
+  );
+});
+
+describe('used assertions', () => {
+  describeUsedAssertions('InMemoryUsedAssertions', async () => {
+    const clock = new FixedClock();
+    const store = new InMemoryUsedAssertions(clock, SMALL_LIMITS);
+    const wait = async (seconds: number) => clock.advance(seconds);
+    return { stores: [store, store], wait, setClocks: async () => {}, settle: async () => {} };
+  });
+
+  describe('InMemoryUsedAssertions', () => {
+    const useOf = (id: number, keptSeconds: number) => ({
+      clientId: `c${id % 7}`,
+      assertionId: String(id),
+      keptSeconds,
+    });
+
+    it('removes at most 1000 entries at once, and counts what is left', async () => {
+      const clock = new FixedClock();
+      const store = new InMemoryUsedAssertions(clock, { perClient: 2_000, total: 3_000 });
+      await store.use(Array.from({ length: 3_000 }, (_, id) => useOf(id, 1 + (id % 40))));
+      expect(store.load).toEqual({ used: 3_000, max: 3_000 });
+      clock.advance(60);
+      expect([store.load.used, store.load.used, store.load.used, store.load.used]).toEqual([2_000, 1_000, 0, 0]);
+    });
+
+    it('finds a replay in every second before its time is over, and none from then on', async () => {
+      const clock = new FixedClock();
+      const store = new InMemoryUsedAssertions(clock);
+      // Its entry is removed later: such are removed together every ten seconds.
+      const use = useOf(1, 25);
+      expect(await store.use([use])).toEqual(['first']);
+      for (let second = 0; second < 25; second += 1) {
+        expect(await store.use([use])).toEqual(['replayed']);
+        clock.advance(1);
+      }
+      expect(await store.use([use])).toEqual(['first']);
+      expect(await store.use([use])).toEqual(['replayed']);
+    });
+
+    it('keeps an entry for less than ten seconds after its end', async () => {
+      const clock = new FixedClock();
+      for (let begin = 0; begin < 10; begin += 1) {
+        const store = new InMemoryUsedAssertions(clock);
+        await store.use([useOf(1, 25)]);
+        clock.advance(24);
+        expect(store.load.used).toBe(1);
+        clock.advance(10);
+        expect(store.load.used).toBe(0);
+        clock.advance(7);
+      }
+    });
+
+    it('has room for the share of each client, whatever others have used, and again when an entry of its own ends', async () => {
+      const clock = new FixedClock();
+      const store = new InMemoryUsedAssertions(clock, { perClient: 2, total: 10 });
+      const of = (clientId: string, assertionId: string) => ({ clientId, assertionId, keptSeconds: 10 });
+      expect(await store.use([of('a', '1'), of('a', '2'), of('a', '3')])).toEqual(['first', 'first', 'client_full']);
+      expect(await store.use([of('b', '1'), of('b', '2'), of('b', '3')])).toEqual(['first', 'first', 'client_full']);
+      clock.advance(20);
+      expect(await store.use([of('a', '3'), of('a', '4'), of('a', '5')])).toEqual(['first', 'first', 'client_full']);
+    });
+
+    it('makes room as fast as it fills: a full store accepts a use as soon as the time of one is over', async () => {
+      const clock = new FixedClock();
+      const store = new InMemoryUsedAssertions(clock, { perClient: 20, total: 20 });
+      for (let id = 0; id < 2_000; id += 1) {
+        clock.advance(1);
+        expect(await store.use([useOf(id, 5)])).toEqual(['first']);
+      }
+      expect(store.load.used).toBeLessThanOrEqual(20);
+    });
+
+    it('counts an id that is used again after its time once for its client', async () => {
+      const clock = new FixedClock();
+      const store = new InMemoryUsedAssertions(clock, { perClient: 1, total: 10 });
+      for (let round = 0; round < 30; round += 1) {
+        expect(await store.use([useOf(1, 5)])).toEqual(['first']);
+        clock.advance(20);
+      }
+      expect(store.load.used).toBe(0);
+    });
+  });
+});

@@ -1,0 +1,986 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import bcrypt from 'bcrypt';
+import { bcryptEncoder } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { RandomIdGenerator, randomSecret } from '../../adapters/system/system.ts';
+import type { ChangeRequest, CheckRule } from '../../application/clients-program/change-client.ts';
+import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
+import { createClientManagement } from '../../application/clients-program/client-management.ts';
+import { describeClient } from '../../application/clients-program/describe-client.ts';
+import { type ImportOptions, importClients, PROBLEMS_MAX } from '../../application/clients-program/import-clients.ts';
+import { type ListRequest, listClients } from '../../application/clients-program/list-clients.ts';
+import type { AuditEvent } from '../../application/ports/audit-log.ts';
+import {
+  type ClientChange,
+  type ClientRange,
+  type ClientStore,
+  DISPLAYED_TEXT_MAX,
+  type ImportEntry,
+  type ValidDetails,
+} from '../../application/ports/client-store.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import { RecordChanges } from '../../application/record-changes.ts';
+import { DETAILS_MAX, NO_DETAILS } from '../../domain/client-details.ts';
+import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
+import { weaknessByName } from '../../domain/federated-jwt/issuer-preset.ts';
+import { failure, success } from '../../domain/result.ts';
+import { lock, NO_SECRET, secretIdOf, unlock } from '../../domain/stored-secret.ts';
+import { A_CLIENT } from '../contracts/client-repository.ts';
+import { atOnce } from '../support/at-once.ts';
+import { collect } from '../support/collect.ts';
+import { FixedClock } from '../support/fixed-clock.ts';
+import { InMemoryChangeLog } from '../support/in-memory-audit-log.ts';
+import { InMemoryClientStore } from '../support/in-memory-client-store.ts';
+import { REGISTERED_CLIENT } from '../support/registered-client.ts';
+import { secretEdit } from '../support/secret-edit.ts';
+
+describe('how clients are managed', () => {
+  const COST = 4;
+  const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+  const SECRET = 'a-secret-of-16-bytes';
+  const NEW = { clientId: 'c', clientName: 'A client', scope: 'read write', secret: { secret: SECRET, cost: COST } };
+  const ENABLED = {
+    id: expect.stringMatching(UUID),
+    client_id: 'c',
+    client_name: 'A client',
+    scope: 'read write',
+    state: 'enabled',
+    bcrypt_cost: COST,
+    problem: null,
+  };
+  /** A secret without an id, and nothing else. */
+  const PLAIN = {
+    authentication_methods: ['client_secret_post', 'client_secret_basic'],
+    secrets: [{ secret_id: null, name: null, expires_at: null, bcrypt_cost: 4, expired: false }],
+    keys: [],
+    federated_subjects: [],
+    resources: [],
+  };
+  const UNKNOWN = { ok: false, problem: 'client_unknown' };
+
+  let use: ReturnType<typeof useCases>;
+  beforeEach(() => {
+    use = useCases();
+  });
+
+  function useCases() {
+    const ids = new RandomIdGenerator();
+    const store = new InMemoryClientStore(ids);
+    const clock = new FixedClock();
+    const sources = { clock, generateSecret: randomSecret, ids };
+    const parts = { store, encodeSecret: bcryptEncoder(atOnce), checkRule: weaknessByName, ...sources };
+    const management = createClientManagement(parts);
+    return {
+      store,
+      add: management.addClient,
+      show: management.showClient,
+      change: management.changeClient,
+      remove: management.removeClient,
+    };
+  }
+
+  /** The stored secret of the client. */
+  async function storedSecret(): Promise<string> {
+    const [client] = (await use.store.find('c')).clients;
+    return client?.clientSecret ?? '';
+  }
+
+  describe('addClient', () => {
+    it('stores a client with a hash of its secret, at the given cost, and returns the secret once', async () => {
+      expect(await use.add(NEW)).toEqual({
+        ok: true,
+        value: { client: ENABLED, credentials: PLAIN, secret: SECRET },
+      });
+      expect(await storedSecret()).toMatch(/^\$2b\$04\$.{53}$/);
+    });
+
+    it('generates the client id and the secret that are not given', async () => {
+      const added = await use.add({
+        ...NEW,
+        clientId: undefined,
+        secret: { secret: undefined, cost: COST },
+      });
+      expect(added).toMatchObject({ value: { client: { client_id: expect.stringMatching(UUID) } } });
+      expect(added.ok && added.value.secret).toMatch(/^[A-Za-z0-9]{43,72}$/);
+    });
+
+    it('refuses fields that break a rule, and stores nothing', async () => {
+      const refused = await use.add({ ...NEW, scope: '' });
+      expect(refused).toMatchObject({ ok: false, problem: { field: 'scope' } });
+      expect(await use.show('c')).toEqual(UNKNOWN);
+    });
+
+    it('refuses a client id that is taken, and leaves its client as it is', async () => {
+      await use.add(NEW);
+      const before = await storedSecret();
+      expect(await use.add({ ...NEW, clientName: 'Another' })).toEqual({ ok: false, problem: 'client_id_taken' });
+      expect(await storedSecret()).toBe(before);
+    });
+  });
+
+  describe('showClient and removeClient', () => {
+    it('describe the client without its secret', async () => {
+      await use.add(NEW);
+      expect(await use.show('c')).toEqual({ ok: true, value: { client: ENABLED, credentials: PLAIN } });
+      expect(await use.remove('c')).toEqual({ ok: true, value: ENABLED });
+      expect(await use.show('c')).toEqual(UNKNOWN);
+      expect(await use.remove('c')).toEqual(UNKNOWN);
+    });
+  });
+
+  describe('changeClient that gives a secret', () => {
+    it('replaces the hash, and returns the new secret', async () => {
+      await use.add(NEW);
+      const before = await storedSecret();
+      const rotated = await use.change('c', { give: { secret: 'another-secret-of-mine', cost: COST } });
+      expect(rotated).toEqual({
+        ok: true,
+        value: { client: ENABLED, credentials: PLAIN, changed: true, secret: 'another-secret-of-mine' },
+      });
+      expect(await storedSecret()).not.toBe(before);
+    });
+
+    it('generates a secret that is not given', async () => {
+      await use.add(NEW);
+      const rotated = await use.change('c', { give: { secret: undefined, cost: COST } });
+      expect(rotated.ok && rotated.value.secret).toMatch(/^[A-Za-z0-9]{43,72}$/);
+    });
+
+    it('keeps a disabled client disabled', async () => {
+      await use.add(NEW);
+      await use.change('c', { state: 'disabled' });
+      expect(await use.change('c', { give: { secret: undefined, cost: COST } })).toMatchObject({
+        value: { client: { state: 'disabled' } },
+      });
+      expect(await storedSecret()).toMatch(/^!\$2b\$04/);
+    });
+
+    it('knows no other client', async () => {
+      expect(await use.change('c', { give: { secret: undefined, cost: COST } })).toEqual(UNKNOWN);
+    });
+  });
+
+  describe('changeClient that disables and enables', () => {
+    it('lock and unlock the hash, and say whether there was anything to change', async () => {
+      await use.add(NEW);
+      const hash = await storedSecret();
+      const disabled = { ...ENABLED, state: 'disabled' };
+      expect(await use.change('c', { state: 'disabled' })).toMatchObject({
+        ok: true,
+        value: { client: disabled, changed: true },
+      });
+      expect(await storedSecret()).toBe(`!${hash}`);
+      expect(await use.change('c', { state: 'disabled' })).toMatchObject({
+        ok: true,
+        value: { client: disabled, changed: false },
+      });
+      expect(await use.change('c', { state: 'enabled' })).toMatchObject({
+        ok: true,
+        value: { client: ENABLED, changed: true },
+      });
+      expect(await storedSecret()).toBe(hash);
+      expect(await use.change('c', { state: 'enabled' })).toMatchObject({
+        ok: true,
+        value: { client: ENABLED, changed: false },
+      });
+    });
+
+    it('know no other client', async () => {
+      expect(await use.change('c', { state: 'disabled' })).toEqual(UNKNOWN);
+      expect(await use.change('c', { state: 'enabled' })).toEqual(UNKNOWN);
+    });
+
+    it('cannot enable a client whose lock has no hash behind it', async () => {
+      await use.add(NEW);
+      await use.store.change('c', () => success({ clientSecret: '!' }));
+      expect(await use.change('c', { state: 'enabled' })).toEqual({ ok: false, problem: 'hash_missing' });
+    });
+  });
+
+  describe('changeClient that sets name and scope', () => {
+    it('replaces what is given and nothing else, of a disabled client too', async () => {
+      await use.add(NEW);
+      await use.change('c', { state: 'disabled' });
+      const renamed = await use.change('c', { set: { clientName: 'Renamed', scope: undefined } });
+      expect(renamed).toMatchObject({ value: { client: { ...ENABLED, state: 'disabled', client_name: 'Renamed' } } });
+      const narrowed = await use.change('c', { set: { clientName: undefined, scope: 'read' } });
+      expect(narrowed).toMatchObject({
+        value: { client: { client_name: 'Renamed', scope: 'read', state: 'disabled' } },
+      });
+    });
+
+    it('refuses what no client may have, and changes nothing', async () => {
+      await use.add(NEW);
+      const refused = await use.change('c', { set: { clientName: 'Renamed', scope: 'a  b' } });
+      expect(refused).toMatchObject({ ok: false, problem: { field: 'scope' } });
+      expect(await use.show('c')).toMatchObject({ value: { client: ENABLED } });
+      expect(await use.change('unknown', { set: { clientName: 'x', scope: 'read' } })).toEqual(UNKNOWN);
+    });
+  });
+
+  describe('describeClient', () => {
+    const FIELDS: ClientRegistrationFields = { ...REGISTERED_CLIENT, id: '1' };
+    const notBcrypt = 'client_secret must be a BCrypt encoding of cost 4 to 14';
+    const described = (more: Partial<ClientRegistrationFields>) => {
+      const client = describeClient([{ ...FIELDS, ...more }]);
+      if (!client.ok) throw new Error(client.problem);
+      const { state, bcrypt_cost, problem } = client.value;
+      return [state, bcrypt_cost, problem];
+    };
+
+    it.each([
+      ['a client', {}, ['enabled', 4, null]],
+      ['a locked client', { clientSecret: `!${FIELDS.clientSecret}` }, ['disabled', 4, notBcrypt]],
+      ['a plain secret', { clientSecret: '{noop}x' }, ['broken', null, notBcrypt]],
+      ['no hash', { clientSecret: 'x' }, ['broken', null, notBcrypt]],
+      ['an empty name', { clientName: '' }, ['broken', 4, 'client_name must not be empty']],
+    ] as const)('%s', (_name, more, [state, cost, problem]) => {
+      const [actualState, actualCost, actualProblem] = described(more);
+      expect([actualState, actualCost]).toEqual([state, cost]);
+      if (state !== 'disabled') expect(actualProblem).toEqual(problem);
+    });
+
+    it('two clients with one id: each is broken', () => {
+      expect(describeClient([FIELDS, FIELDS])).toMatchObject({
+        ok: true,
+        value: { state: 'broken', problem: 'client_id must be unique' },
+      });
+    });
+
+    it.each([
+      ['is shown in full', `${'a'.repeat(9_998)} b`, `${'a'.repeat(9_998)} b`],
+      [
+        'that was cut is shown without the token in which it ends',
+        `read ${'a'.repeat(DISPLAYED_TEXT_MAX - 5)}`,
+        'read',
+      ],
+      ['that is one token is shown as it is', 'a'.repeat(DISPLAYED_TEXT_MAX), 'a'.repeat(DISPLAYED_TEXT_MAX)],
+    ])('a long scope %s', (_what, scope, expected) => {
+      expect(describeClient([{ ...FIELDS, scope }])).toMatchObject({ ok: true, value: { scope: expected } });
+    });
+
+    it('never has the secret', () => {
+      expect(JSON.stringify(describeClient([FIELDS]))).not.toContain('$2b$');
+    });
+  });
+});
+
+describe('how credentials are managed', () => {
+  const COST = 4;
+  const DAY = 86_400;
+  const PLAIN = { clientId: 'c', clientName: 'A client', scope: 'read', secret: { secret: undefined, cost: COST } };
+  const NAMED = { name: undefined, expiresAt: undefined, cost: COST };
+  // RFC 8037 appendix A.2, with its thumbprint of appendix A.3.
+  const KEY = { jwk: { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' } } as const;
+  const KEY_ID = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
+  const SUBJECT = { issuer: 'https://issuer.example', subject: 'billing', claims: {} };
+
+  let clock: FixedClock;
+  let store: InMemoryClientStore;
+  let use: ReturnType<typeof createClientManagement>;
+  beforeEach(() => {
+    clock = new FixedClock();
+    const ids = new RandomIdGenerator();
+    store = new InMemoryClientStore(ids);
+    const sources = { clock, generateSecret: randomSecret, ids };
+    use = createClientManagement({ store, encodeSecret: bcryptEncoder(atOnce), checkRule: weaknessByName, ...sources });
+  });
+
+  async function columnOf(clientId = 'c'): Promise<string | undefined> {
+    return (await store.find(clientId)).clients[0]?.clientSecret;
+  }
+
+  /** The new secret. Throws if there is none. */
+  function secretOf(result: {
+    readonly ok: boolean;
+    readonly value?: { readonly secret?: string | undefined };
+  }): string {
+    if (result.value?.secret === undefined) throw new Error('no secret');
+    return result.value.secret;
+  }
+
+  function give(request: Extract<ChangeRequest, { readonly give: unknown }>['give']) {
+    return use.changeClient('c', { give: request });
+  }
+
+  async function shown() {
+    const client = await use.showClient('c');
+    if (!client.ok) throw new Error(client.problem);
+    return client.value.credentials;
+  }
+
+  describe('addClient', () => {
+    it('gives a client of another method no secret, and shows how it authenticates', async () => {
+      const details = { keys: [KEY], resources: ['https://api.example/'] };
+      const added = await use.addClient({ ...PLAIN, secret: undefined, details });
+      expect(added).toMatchObject({
+        ok: true,
+        value: {
+          client: { state: 'enabled', bcrypt_cost: null, problem: null },
+          credentials: {
+            authentication_methods: ['private_key_jwt'],
+            secrets: [],
+            keys: [{ key_id: KEY_ID, algorithms: ['EdDSA'] }],
+          },
+        },
+      });
+      expect(added.ok && added.value.secret).toBeUndefined();
+      expect(await columnOf()).toBe(NO_SECRET);
+    });
+
+    it('gives a client whose secret expires a secret with an id', async () => {
+      const added = await use.addClient({ ...PLAIN, secret: { ...NAMED, expiresAt: clock.now() + DAY } });
+      const secret = secretOf(added);
+      expect(secret).toMatch(/^[A-Za-z0-9]{10}\.[A-Za-z0-9]{43}$/);
+      expect(await columnOf()).toBe(NO_SECRET);
+      const [named] = (await store.find('c')).details.secrets;
+      expect(named).toMatchObject({ secret_id: secretIdOf(secret), expires_at: clock.now() + DAY, name: '2027-01-15' });
+      expect(await bcrypt.compare(secret, named?.encoded ?? '')).toBe(true);
+    });
+
+    it('refuses details that break a rule, and stores nothing', async () => {
+      const details = { resources: ['not a uri'] };
+      const refused = await use.addClient({ ...PLAIN, secret: undefined, details });
+      expect(refused).toMatchObject({ ok: false, problem: { kind: 'resources', position: 0 } });
+      expect(await use.showClient('c')).toEqual({ ok: false, problem: 'client_unknown' });
+    });
+  });
+
+  describe('a rule that is too weak for its issuer', () => {
+    const subjects = [SUBJECT, { ...SUBJECT, issuer: 'https://gitlab.com' }];
+    const problem = { kind: 'subjects', position: 1, rule: 'subject must begin with project_path:' };
+
+    it('is not added with a client', async () => {
+      const refused = await use.addClient({ ...PLAIN, secret: undefined, details: { subjects } });
+      expect(refused).toEqual({ ok: false, problem });
+      expect(await columnOf()).toBeUndefined();
+    });
+
+    it('is not added to a client', async () => {
+      await use.addClient(PLAIN);
+      expect(await use.changeClient('c', { add: { subjects } })).toEqual({ ok: false, problem });
+      expect((await shown()).federated_subjects).toEqual([]);
+    });
+  });
+
+  describe('changeClient, of secrets with ids', () => {
+    it('give a client a second secret beside the first, and remove the first', async () => {
+      await use.addClient(PLAIN);
+      const before = await columnOf();
+      const added = await give({ ...NAMED, name: 'spring', expiresAt: clock.now() + DAY });
+      expect(await columnOf()).toBe(before);
+      const secretId = secretIdOf(secretOf(added));
+      expect((await shown()).secrets).toEqual([
+        { secret_id: null, name: null, expires_at: null, bcrypt_cost: 4, expired: false },
+        { secret_id: secretId, name: 'spring', expires_at: clock.now() + DAY, bcrypt_cost: 4, expired: false },
+      ]);
+      expect((await use.changeClient('c', { remove: { secret_id: undefined } })).ok).toBe(true);
+      expect(await columnOf()).toBe(NO_SECRET);
+      expect((await shown()).secrets).toMatchObject([{ secret_id: secretId }]);
+    });
+
+    it('refuse a third valid secret, and count none that has expired', async () => {
+      await use.addClient(PLAIN);
+      const added = await give({ ...NAMED, expiresAt: clock.now() + DAY });
+      expect(await give(NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
+      clock.advance(DAY - 1);
+      expect(await give(NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
+      clock.advance(1);
+      expect((await shown()).secrets.map(({ expired }) => expired)).toEqual([false, true]);
+      expect((await give(NAMED)).ok).toBe(true);
+      const ids = (await shown()).secrets.map(({ secret_id }) => secret_id);
+      expect(ids).not.toContain(secretIdOf(secretOf(added)));
+    });
+
+    it('remove the secret of that id, and no other', async () => {
+      const [first, second] = [
+        secretIdOf(secretOf(await use.addClient({ ...PLAIN, secret: NAMED, details: { keys: [KEY] } }))),
+        secretIdOf(secretOf(await give(NAMED))),
+      ];
+      expect((await use.changeClient('c', { remove: { secret_id: first } })).ok).toBe(true);
+      expect(await shown()).toMatchObject({ secrets: [{ secret_id: second }], keys: [{ key_id: KEY_ID }] });
+    });
+
+    it('keep a disabled client disabled, and count the secret behind its lock', async () => {
+      await use.addClient(PLAIN);
+      await use.changeClient('c', { state: 'disabled' });
+      await give(NAMED);
+      expect(await give(NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
+      await use.changeClient('c', { remove: { secret_id: undefined } });
+      expect(await columnOf()).toBe('!*');
+      await use.changeClient('c', { state: 'enabled' });
+      expect(await columnOf()).toBe(NO_SECRET);
+    });
+
+    it('know no other client, no other secret, and no unusable name', async () => {
+      expect(await give(NAMED)).toEqual({ ok: false, problem: 'client_unknown' });
+      await use.addClient(PLAIN);
+      const unnamed = await give({ ...NAMED, name: '' });
+      expect(unnamed).toMatchObject({ ok: false, problem: { kind: 'secrets', rule: expect.stringContaining('name') } });
+      expect(await use.changeClient('c', { remove: { secret_id: 'another' } })).toEqual({
+        ok: false,
+        problem: 'secret_unknown',
+      });
+      await use.changeClient('c', { remove: { secret_id: undefined } });
+      expect(await use.changeClient('c', { remove: { secret_id: undefined } })).toEqual({
+        ok: false,
+        problem: 'secret_unknown',
+      });
+      expect((await shown()).authentication_methods).toEqual([]);
+    });
+  });
+
+  describe('changeClient that gives a secret instead of old ones', () => {
+    it('removes every other secret of the client at once', async () => {
+      await use.addClient(PLAIN);
+      await give(NAMED);
+      await give({ secret: undefined, cost: COST });
+      expect((await shown()).secrets).toMatchObject([{ secret_id: null }]);
+      expect((await store.find('c')).details.secrets).toEqual([]);
+    });
+
+    it.each([
+      ['without an id', PLAIN.secret],
+      ['with an id', NAMED],
+    ])('replaces a secret %s of a client that has a key too', async (_which, secret) => {
+      await use.addClient({ ...PLAIN, secret, details: { keys: [KEY] } });
+      expect((await give({ secret: undefined, cost: COST })).ok).toBe(true);
+      expect(await shown()).toMatchObject({ secrets: [{ secret_id: null }], keys: [{ key_id: KEY_ID }] });
+    });
+
+    it('gives a client a secret whose only secret was removed', async () => {
+      await use.addClient(PLAIN);
+      await use.changeClient('c', { remove: { secret_id: undefined } });
+      expect((await give({ secret: undefined, cost: COST })).ok).toBe(true);
+      expect((await shown()).secrets).toMatchObject([{ secret_id: null }]);
+    });
+
+    it('gives no secret to a client that authenticates in another way', async () => {
+      await use.addClient({ ...PLAIN, secret: undefined, details: { subjects: [SUBJECT] } });
+      const refused = { ok: false, problem: 'secret_missing' };
+      expect(await give({ secret: undefined, cost: COST })).toEqual(refused);
+      expect(await give({ keepOldSeconds: DAY, cost: COST })).toEqual(refused);
+      expect(await columnOf()).toBe(NO_SECRET);
+    });
+
+    it('keeps the old secret for the overlap, and no longer than it would be valid anyway', async () => {
+      const first = secretIdOf(secretOf(await use.addClient({ ...PLAIN, secret: NAMED })));
+      const second = secretIdOf(secretOf(await give({ keepOldSeconds: DAY, cost: COST })));
+      expect((await shown()).secrets).toMatchObject([
+        { secret_id: first, expires_at: clock.now() + DAY },
+        { secret_id: second, expires_at: null },
+      ]);
+      const early = await give({ keepOldSeconds: DAY, cost: COST });
+      expect(early).toEqual({ ok: false, problem: 'too_many_secrets' });
+      clock.advance(DAY);
+      const third = secretIdOf(secretOf(await give({ keepOldSeconds: DAY, cost: COST })));
+      expect((await shown()).secrets).toMatchObject([{ secret_id: second }, { secret_id: third }]);
+    });
+
+    it('refuses an overlap for a secret without an id, which cannot expire', async () => {
+      await use.addClient(PLAIN);
+      const refused = await give({ keepOldSeconds: DAY, cost: COST });
+      expect(refused).toEqual({ ok: false, problem: 'secret_without_id' });
+    });
+  });
+
+  describe('changeClient that adds and removes entries', () => {
+    beforeEach(() => use.addClient({ ...PLAIN, secret: undefined, details: { keys: [KEY] } }));
+
+    it('adds and removes keys, subjects and resources, and leaves the rest alone', async () => {
+      const add = { subjects: [SUBJECT], resources: ['https://api.example/'] };
+      expect((await use.changeClient('c', { add })).ok).toBe(true);
+      expect(await shown()).toMatchObject({
+        authentication_methods: ['private_key_jwt', 'federated_jwt'],
+        keys: [{ key_id: KEY_ID }],
+        federated_subjects: add.subjects,
+        resources: add.resources,
+      });
+      await use.changeClient('c', { remove: { key_id: KEY_ID } });
+      await use.changeClient('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
+      await use.changeClient('c', { remove: { resource: 'https://api.example/' } });
+      expect(await shown()).toMatchObject({
+        authentication_methods: [],
+        keys: [],
+        federated_subjects: [],
+        resources: [],
+      });
+    });
+
+    it('removes the named entry, and none that is like it', async () => {
+      const others = [
+        { ...SUBJECT, subject: 'reports' },
+        { ...SUBJECT, issuer: 'https://other.example' },
+      ];
+      const other = { jwk: { ...KEY.jwk, x: 'A'.repeat(43) } };
+      const resources = ['https://api.example/', 'https://api.example/v2'];
+      const add = { keys: [other], subjects: [SUBJECT, ...others], resources };
+      expect((await use.changeClient('c', { add })).ok).toBe(true);
+      await use.changeClient('c', { remove: { key_id: KEY_ID } });
+      await use.changeClient('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
+      await use.changeClient('c', { remove: { resource: 'https://api.example/' } });
+      const { keys, ...left } = (await store.find('c')).details;
+      expect(keys).toMatchObject([other]);
+      expect(left).toEqual({ secrets: [], subjects: others, resources: ['https://api.example/v2'] });
+    });
+
+    it.each([
+      [{ key_id: 'another' }],
+      [{ issuer: SUBJECT.issuer, subject: 'another' }],
+      [{ resource: 'https://api.example' }],
+    ])('does not know %j', async (remove) => {
+      expect(await use.changeClient('c', { remove })).toEqual({ ok: false, problem: 'entry_unknown' });
+    });
+
+    it('refuses an entry that is there already, and more than the most', async () => {
+      const repeated = await use.changeClient('c', { add: { keys: [KEY] } });
+      expect(repeated).toMatchObject({ ok: false, problem: { kind: 'keys', position: 1, rule: 'is repeated' } });
+      const resources = Array.from({ length: DETAILS_MAX.resources + 1 }, (_, number) => `https://${number}.example/`);
+      const tooMany = await use.changeClient('c', { add: { resources } });
+      expect(tooMany).toMatchObject({ ok: false, problem: { kind: 'resources', position: undefined } });
+    });
+
+    it('shows a key that has expired, and that it authenticates nothing', async () => {
+      await use.changeClient('c', { remove: { key_id: KEY_ID } });
+      await use.changeClient('c', { add: { keys: [{ ...KEY, expires_at: clock.now() + DAY }] } });
+      expect((await shown()).authentication_methods).toEqual(['private_key_jwt']);
+      clock.advance(DAY);
+      expect(await shown()).toMatchObject({ authentication_methods: [], keys: [{ key_id: KEY_ID, expired: true }] });
+    });
+  });
+});
+
+describe('clientChangeEvents', () => {
+  const NOW = 1_800_000_000;
+  const ID = A_CLIENT.clientId;
+  const ANOTHER_HASH = `${A_CLIENT.clientSecret.slice(0, -1)}x`;
+
+  let changeLog: InMemoryChangeLog;
+  let store: InMemoryClientStore;
+  let recorder: RecordChanges<ClientChange>;
+  beforeEach(() => {
+    changeLog = new InMemoryChangeLog();
+    const ids = new RandomIdGenerator();
+    recorder = new RecordChanges({ changeLog, clock: new FixedClock(NOW), ids }, clientChangeEvents);
+    store = new InMemoryClientStore(ids, recorder);
+  });
+
+  const rowOf = (id: string) => ({ client: { ...A_CLIENT, id, clientName: `row ${id}` }, details: NO_DETAILS });
+
+  it('records a new client, a change and a removal, each with an id of its own', async () => {
+    await store.add(A_CLIENT);
+    await store.change(ID, secretEdit(lock));
+    await store.remove(ID);
+    const events = changeLog.events();
+    expect(events).toMatchObject([
+      { event: 'client_added', at: NOW, client_id: ID, after: { client_name: A_CLIENT.clientName, state: 'enabled' } },
+      {
+        event: 'client_changed',
+        client_id: ID,
+        changed: ['state'],
+        before: { state: 'enabled' },
+        after: { state: 'disabled' },
+      },
+      { event: 'client_removed', client_id: ID, before: { client_name: A_CLIENT.clientName, state: 'disabled' } },
+    ]);
+    expect(new Set(events.map((event) => 'change_id' in event && event.change_id)).size).toBe(3);
+  });
+
+  it('says that a secret was replaced, and never shows it or its hash', async () => {
+    await store.add(A_CLIENT);
+    await store.change(
+      ID,
+      secretEdit(() => ANOTHER_HASH),
+    );
+    expect(changeLog.events().at(-1)).toMatchObject({ changed: ['client_secret'], before: {}, after: {} });
+    const text = JSON.stringify(changeLog.events());
+    for (const hash of [A_CLIENT.clientSecret, ANOTHER_HASH]) expect(text).not.toContain(hash);
+  });
+
+  it('says that a secret was replaced when a client was disabled by the same change', async () => {
+    await store.add(A_CLIENT);
+    await store.change(
+      ID,
+      secretEdit(() => lock(ANOTHER_HASH)),
+    );
+    expect(changeLog.events().at(-1)).toMatchObject({ changed: ['state', 'client_secret'] });
+    await store.change(ID, secretEdit(unlock));
+    expect(changeLog.events().at(-1)).toMatchObject({ changed: ['state'] });
+  });
+
+  it('shows only the members that differ', async () => {
+    await store.add(A_CLIENT);
+    const resources = ['https://api.example/'];
+    await store.change(ID, ({ clientSecret }) => success({ clientSecret, details: { ...NO_DETAILS, resources } }));
+    const event = changeLog.events().at(-1);
+    expect(event).toMatchObject({ changed: ['resources'], before: { resources: [] }, after: { resources } });
+    await store.change(ID, () => success({ clientSecret: NO_SECRET, details: { ...NO_DETAILS, resources } }));
+    expect(changeLog.events().at(-1)).toMatchObject({ changed: ['bcrypt_cost', 'secrets', 'client_secret'] });
+  });
+
+  it('shows secrets and keys by their ids, names and ends', async () => {
+    await store.add(A_CLIENT);
+    const { clientName: client_name, scope } = A_CLIENT;
+    const credentials = {
+      secrets: [{ secret_id: null, name: null, expires_at: null }],
+      keys: [],
+      federated_subjects: [],
+      resources: [],
+    };
+    const after = { client_name, scope, state: 'enabled', bcrypt_cost: 4, ...credentials };
+    expect(changeLog.events()).toEqual([expect.objectContaining({ after })]);
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k' } as const;
+    const keys = [{ jwk, expires_at: NOW + 60 }];
+    await store.change(ID, ({ clientSecret }) => success({ clientSecret, details: { ...NO_DETAILS, keys } }));
+    const key_id = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
+    expect(changeLog.events().at(-1)).toMatchObject({ after: { keys: [{ key_id, kid: 'k', expires_at: NOW + 60 }] } });
+  });
+
+  it('records how many clients an import has stored', async () => {
+    const imported = await store.startImport();
+    await imported.add([A_CLIENT]);
+    const file = { name: 'clients.json', sha256: 'a'.repeat(64) };
+    await imported.save(file, 'refuse');
+    const counts = { added: 1, replaced: 0, still_disabled: 0 };
+    const { name, sha256 } = file;
+    expect(changeLog.events()).toMatchObject([{ event: 'clients_imported', at: NOW, file: name, sha256, ...counts }]);
+  });
+
+  it('records nothing of a change that changes nothing', async () => {
+    await store.add(A_CLIENT);
+    await store.change(ID, (stored) => success(stored));
+    await store.change(ID, () => failure('a problem'));
+    expect(changeLog.events()).toHaveLength(1);
+  });
+
+  it('lets a change fail that cannot be recorded', async () => {
+    changeLog.full = true;
+    await expect(store.add(A_CLIENT)).rejects.toBeInstanceOf(DependencyUnavailable);
+    expect((await store.find(ID)).clients).toEqual([]);
+    changeLog.full = false;
+    expect(changeLog.events()).toEqual([]);
+  });
+
+  it('records each of several clients with one id, as one change', () => {
+    recorder.record({ kind: 'clients', clients: [{ before: rowOf('1') }, { before: rowOf('2') }] }, 'alice');
+    const events = changeLog.events();
+    expect(events).toMatchObject([
+      { event: 'client_removed', client_id: ID, database_role: 'alice', before: { client_name: 'row 1' } },
+      { event: 'client_removed', client_id: ID, database_role: 'alice', before: { client_name: 'row 2' } },
+    ]);
+    expect(new Set(events.map((event) => 'change_id' in event && event.change_id)).size).toBe(1);
+  });
+
+  it('says that a change was not made if only the first of its events can be recorded', () => {
+    const events: AuditEvent[] = [];
+    const record = (event: AuditEvent) => {
+      if (events.length === 1 && event.event !== 'change_unconfirmed') throw new Error('no space left');
+      events.push(event);
+    };
+    const ids = new RandomIdGenerator();
+    const failing = new RecordChanges({ changeLog: { record }, clock: new FixedClock(NOW), ids }, clientChangeEvents);
+    const clients = [{ before: rowOf('1') }, { before: rowOf('2') }];
+    expect(() => failing.record({ kind: 'clients', clients }, undefined)).toThrow('no space left');
+    expect(events.map(({ event }) => event)).toEqual(['client_removed', 'change_unconfirmed']);
+    expect(new Set(events.map((event) => 'change_id' in event && event.change_id)).size).toBe(1);
+  });
+
+  it('names the change that was not confirmed', async () => {
+    await store.add(A_CLIENT);
+    recorder.unconfirmed();
+    const [added, unconfirmed] = changeLog.events();
+    expect(unconfirmed).toEqual({
+      event: 'change_unconfirmed',
+      at: NOW,
+      change_id: added && 'change_id' in added ? added.change_id : 'none',
+    });
+  });
+});
+
+describe('importClients', () => {
+  const COST = 4;
+  const HASH = REGISTERED_CLIENT.clientSecret;
+  const SUBJECT = { issuer: 'https://issuer.example', subject: 'a', claims: { '/team': 'b' } };
+  const checkRule: CheckRule = ({ subject }) => (subject === 'weak' ? 'matches everybody' : undefined);
+
+  let store: InMemoryClientStore;
+  beforeEach(() => {
+    store = new InMemoryClientStore(new RandomIdGenerator());
+  });
+
+  function client(clientId: string, more: Partial<NewClient> = {}): NewClient {
+    return { clientId, clientSecret: HASH, clientName: 'A client', scope: 'read', ...more };
+  }
+
+  const file = () => ({ name: 'clients.json', sha256: '0'.repeat(64) });
+
+  /** Imports batches of valid clients, or of other entries. */
+  function importAll(
+    batches: readonly (readonly (NewClient | ImportEntry)[])[],
+    existing: ImportOptions['existing'] = 'refuse',
+  ) {
+    async function* entries() {
+      for (const batch of batches) yield batch.map((entry) => ('ok' in entry ? entry : success(entry)));
+    }
+    return importClients({ store, encodeSecret: bcryptEncoder(atOnce), checkRule }, entries(), {
+      cost: COST,
+      existing,
+      file,
+    });
+  }
+
+  async function storedIds(): Promise<readonly string[]> {
+    return (await collect(store.list({ prefix: '' }))).map(({ clientId }) => clientId);
+  }
+
+  const bad = (position: number): ImportEntry => failure([{ position, text: 'is bad' }]);
+
+  it('stores the clients of all batches, and names them', async () => {
+    const imported = await importAll([[client('b'), client('a')], [], [client('c')]]);
+    expect(imported).toMatchObject({ ok: true, value: { counts: { added: 3, replaced: 0, locked: 0 } } });
+    expect(imported.ok && (await collect(imported.value.ids('added')))).toEqual(['a', 'b', 'c']);
+    expect(await storedIds()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('hashes plain secrets at the given cost, and stores BCrypt encodings as they are', async () => {
+    await importAll([[client('plain', { clientSecret: '{noop}a-secret' }), client('hashed')]]);
+    const [plain, hashed] = (await collect(store.list({ prefix: '' }))).toReversed();
+    expect(plain).toMatchObject({ ...client('plain'), clientSecret: expect.stringMatching(/^\$2b\$04\$.{53}$/) });
+    expect(hashed).toMatchObject(client('hashed'));
+  });
+
+  it('sends no plain secret to the store in a rehearsal, since what is rolled back stays in its files', async () => {
+    const sent: string[] = [];
+    const rehearsed = {
+      startImport: async () => {
+        const started = await store.startImport();
+        const add: typeof started.add = (clients) => {
+          sent.push(...clients.map(({ clientSecret }) => clientSecret));
+          return started.add(clients);
+        };
+        return { add, save: started.save.bind(started), ids: started.ids.bind(started) };
+      },
+    } as typeof store;
+    const entries = (async function* () {
+      yield [success(client('plain', { clientSecret: '{noop}a-secret' }))];
+    })();
+    const options = { cost: COST, existing: 'refuse', file: undefined } as const;
+    const parts = { store: rehearsed, encodeSecret: bcryptEncoder(atOnce), checkRule };
+    const imported = await importClients(parts, entries, options);
+    expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1 } } });
+    expect(sent).toEqual([expect.stringMatching(/^\$2b\$10\$\.{53}$/)]);
+  });
+
+  it('refuses all clients if one is registered already, with its position over all batches', async () => {
+    await importAll([[client('b')]]);
+    const text = 'client_id is registered already';
+    expect(await importAll([[client('a')], [client('c'), client('b')]])).toEqual(failure([{ position: 2, text }]));
+    expect(await storedIds()).toEqual(['b']);
+  });
+
+  it('gives a registered client the imported secret, name and scope on request, and keeps a locked one locked', async () => {
+    await importAll([[client('a'), client('b')]]);
+    await store.change('b', secretEdit(lock));
+    const renamed = [client('a', { clientName: 'New', scope: 'write' }), client('b'), client('c')];
+    const imported = await importAll([renamed], 'replace');
+    expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1, replaced: 2, locked: 1 } } });
+    expect((await store.find('a')).clients[0]).toMatchObject({ clientName: 'New', scope: 'write' });
+    expect((await store.find('b')).clients[0]?.clientSecret).toBe(`!${HASH}`);
+  });
+
+  it('refuses an id that an earlier entry has, with the positions of both', async () => {
+    const imported = await importAll([
+      [client('a'), client('b')],
+      [client('c'), client('b')],
+    ]);
+    expect(imported).toEqual(failure([{ position: 3, text: 'client_id is that of entry 1' }]));
+    expect(await storedIds()).toEqual([]);
+  });
+
+  it.each([
+    ['a NUL', 'a\0b'],
+    ['half of a surrogate pair', 'a\ud800b'],
+  ])('refuses an id or a name with %s, which a database cannot store', async (_what, text) => {
+    const entries = [client('a'), client(text), client('c', { clientName: text })];
+    expect(await importAll([[client('first')], entries])).toEqual(
+      failure([
+        { position: 2, text: 'client_id must be Unicode text without NUL' },
+        { position: 3, text: 'client_name must be Unicode text without NUL' },
+      ]),
+    );
+    expect(await storedIds()).toEqual([]);
+  });
+
+  it('stores details, hashes the plain ones of the secrets, and sends none of them in a rehearsal', async () => {
+    const secrets = [{ secret_id: 'id', name: 'of spring', encoded: '{noop}id.plain' }];
+    const given = client('a', { clientSecret: NO_SECRET, details: { secrets, subjects: [SUBJECT] } });
+    expect((await importAll([[given]])).ok).toBe(true);
+    const { details } = await store.find('a');
+    expect(details).toMatchObject({ secrets: [{ secret_id: 'id', encoded: expect.stringMatching(/^\$2b\$04\$/) }] });
+    expect(await bcrypt.compare('id.plain', String(details.secrets[0]?.encoded))).toBe(true);
+    expect(details.subjects).toEqual([SUBJECT]);
+  });
+
+  it('replaces the kinds of details that an entry has, also by none, and keeps the others', async () => {
+    const resources = ['https://api.example/'];
+    await importAll([[client('a', { details: { subjects: [SUBJECT], resources } })]]);
+    await importAll([[client('a', { details: { subjects: [] } })]], 'replace');
+    expect((await store.find('a')).details).toMatchObject({ subjects: [], resources });
+  });
+
+  it('refuses a federated subject that the rules of the service refuse', async () => {
+    const weak = { ...SUBJECT, subject: 'weak' };
+    expect(await importAll([[client('a'), client('b', { details: { subjects: [SUBJECT, weak] } })]])).toEqual(
+      failure([{ position: 1, text: 'federated_subjects entry 1 matches everybody' }]),
+    );
+    expect(await storedIds()).toEqual([]);
+  });
+
+  it('reports the problems of all batches, and looks for no repeated ids behind the first problem', async () => {
+    const imported = await importAll([[client('a'), bad(1)], [client('a')], [client('b'), bad(4)]]);
+    expect(imported).toEqual(failure([1, 4].map((position) => ({ position, text: 'is bad' }))));
+    expect(await storedIds()).toEqual([]);
+  });
+
+  it.each([50, 60])('stops at a hundred problems, and reports no more: %s in each batch', async (size) => {
+    const batches = Array.from({ length: 3 }, (_, batch) =>
+      Array.from({ length: size }, (_, at) => bad(size * batch + at)),
+    );
+    let read = 0;
+    async function* counted() {
+      for (const batch of batches) {
+        read += 1;
+        yield batch;
+      }
+    }
+    const parts = { store, encodeSecret: bcryptEncoder(atOnce), checkRule };
+    const imported = await importClients(parts, counted(), { cost: COST, existing: 'refuse', file });
+    const positions = Array.from({ length: PROBLEMS_MAX }, (_, position) => ({ position, text: 'is bad' }));
+    expect(imported).toEqual(failure(positions));
+    expect(read).toBe(2);
+  });
+
+  it('reports at most a hundred registered ids', async () => {
+    const clients = Array.from({ length: PROBLEMS_MAX + 1 }, (_, number) => client(`client-${number}`));
+    await importAll([clients]);
+    const refused = await importAll([clients]);
+    expect(!refused.ok && refused.problem).toHaveLength(PROBLEMS_MAX);
+  });
+});
+
+describe('listClients', () => {
+  const NOW = 1_800_000_000;
+  const ALL: ListRequest = { prefix: '' };
+  const notUnique = 'client_id must be unique';
+
+  function stored(clientId: string, more: Partial<ClientRegistrationFields> = {}): ClientRegistrationFields {
+    return { ...REGISTERED_CLIENT, id: '1', clientId, ...more };
+  }
+  const disabled = (clientId: string) => stored(clientId, { clientSecret: `!${REGISTERED_CLIENT.clientSecret}` });
+
+  const NOTHING: ValidDetails = { secret: false, key: false, subject: false };
+  const VALID: Readonly<Record<string, ValidDetails>> = {
+    'with-a-secret': { ...NOTHING, secret: true },
+    'with-a-key': { ...NOTHING, key: true },
+    'with-a-subject': { ...NOTHING, subject: true },
+  };
+
+  /** A storage with these pages, in which ids may repeat. Counts the pages that are read, and keeps the range. */
+  function listing(...pages: readonly (readonly ClientRegistrationFields[])[]) {
+    const seen = { pages: 0, range: undefined as ClientRange | undefined };
+    const store: Pick<ClientStore, 'list' | 'summarize'> = {
+      async *list(range) {
+        seen.range = range;
+        for (const page of pages) {
+          seen.pages += 1;
+          yield page;
+        }
+      },
+      summarize: async (clients, now) => clients.map(({ clientId }) => (now === NOW && VALID[clientId]) || NOTHING),
+    };
+    const pagesOf = (request: ListRequest) => listClients({ store, clock: new FixedClock(NOW) }, request);
+    const list = (request: ListRequest = ALL) => collect(pagesOf(request));
+    const ids = async (request: ListRequest = ALL) => (await list(request)).map(({ client_id }) => client_id);
+    const pageSizes = async () => {
+      const sizes: number[] = [];
+      for await (const page of pagesOf(ALL)) sizes.push(page.length);
+      return sizes;
+    };
+    return { list, ids, seen, pageSizes };
+  }
+
+  it('describes the clients of all pages in order, each once', async () => {
+    const { ids } = listing([stored('a'), stored('b')], [stored('c')], [stored('d'), stored('e')]);
+    expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('yields no empty page, and nothing if there is no client', async () => {
+    expect(await listing([stored('a')], [stored('b')]).pageSizes()).toEqual([1, 1]);
+    expect(await listing().pageSizes()).toEqual([]);
+  });
+
+  it.each([
+    ['on one page', [[stored('a'), stored('b'), stored('b'), stored('c')]]],
+    [
+      'at the border of two pages',
+      [
+        [stored('a'), stored('b')],
+        [stored('b'), stored('c')],
+      ],
+    ],
+    ['on pages of their own', [[stored('a')], [stored('b')], [stored('b')], [stored('c')]]],
+  ])('two clients with one id, %s: each is broken, and no other', async (_where, pages) => {
+    const problems = (await listing(...pages).list()).map(({ client_id, problem }) => [client_id, problem]);
+    expect(problems).toEqual([
+      ['a', null],
+      ['b', notUnique],
+      ['b', notUnique],
+      ['c', null],
+    ]);
+  });
+
+  it('three clients with one id on three pages: each is broken', async () => {
+    const clients = await listing([stored('a')], [stored('a')], [stored('a')]).list();
+    expect(clients.map(({ problem }) => problem)).toEqual([notUnique, notUnique, notUnique]);
+  });
+
+  it('selects the clients of a state', async () => {
+    const { ids } = listing([stored('a'), disabled('b')], [stored('c', { scope: '' }), disabled('d')]);
+    expect(await ids({ ...ALL, state: 'enabled' })).toEqual(['a']);
+    expect(await ids({ ...ALL, state: 'disabled' })).toEqual(['b', 'd']);
+    expect(await ids({ ...ALL, state: 'broken' })).toEqual(['c']);
+  });
+
+  it('ends at the limit, which counts the selected clients, and reads no further page', async () => {
+    const pages = [[stored('a'), disabled('b')], [disabled('c')], [disabled('d')], [disabled('e')], [disabled('f')]];
+    const { ids, seen } = listing(...pages);
+    expect(await ids({ ...ALL, state: 'disabled', limit: 2 })).toEqual(['b', 'c']);
+    expect(seen.pages).toBeLessThan(pages.length);
+    expect(await ids({ ...ALL, limit: 1 })).toEqual(['a']);
+    expect(await listing([stored('a'), stored('b'), stored('c'), stored('d')]).ids({ ...ALL, limit: 2 })).toEqual([
+      'a',
+      'b',
+    ]);
+    expect(await ids({ ...ALL, limit: 6 })).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+  });
+
+  it('names the methods for which each client has something that is valid now', async () => {
+    const clients = [...Object.keys(VALID), 'with-nothing'].map((clientId) =>
+      stored(clientId, { clientSecret: NO_SECRET }),
+    );
+    const { list } = listing([stored('a'), disabled('b')], clients.slice(0, 2), clients.slice(2));
+    expect((await list()).map(({ client_id, authentication_methods }) => [client_id, authentication_methods])).toEqual([
+      ['a', ['client_secret_post', 'client_secret_basic']],
+      ['b', ['client_secret_post', 'client_secret_basic']],
+      ['with-a-secret', ['client_secret_post', 'client_secret_basic']],
+      ['with-a-key', ['private_key_jwt']],
+      ['with-a-subject', ['federated_jwt']],
+      ['with-nothing', []],
+    ]);
+  });
+
+  it('asks the storage for the range, and for nothing else', async () => {
+    const { ids, seen } = listing([stored('b')]);
+    await ids({ prefix: 'b', after: 'a', limit: 3, state: 'enabled' });
+    expect(seen.range).toEqual({ prefix: 'b', after: 'a' });
+  });
+});

@@ -1,0 +1,479 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { inspect } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  type ClientDetails,
+  checkDetails,
+  countExpiring,
+  DETAILS_MAX,
+  NO_DETAILS,
+} from '../../domain/client-details.ts';
+import { ClientRegistration } from '../../domain/client-registration.ts';
+import { type PublicJwk, readPublicJwk } from '../../domain/public-jwk.ts';
+import { isResourceIndicator, selectResources } from '../../domain/resource-indicator.ts';
+import { Scope } from '../../domain/scope.ts';
+import {
+  isLocked,
+  isPresentableSecret,
+  isSecretId,
+  lock,
+  NO_SECRET,
+  replaceSecret,
+  StoredSecret,
+  secretIdOf,
+  selectSecret,
+  unlock,
+} from '../../domain/stored-secret.ts';
+
+describe('registrations', () => {
+  const FIELDS = {
+    id: '1',
+    clientId: 'a-client',
+    clientSecret: '{noop}its-secret',
+    clientName: 'A client',
+    scope: 'read',
+  };
+
+  describe('ClientRegistration', () => {
+    it.each([
+      ['id', ''],
+      ['clientId', ''],
+      ['clientId', 'a'.repeat(256)],
+      ['clientId', 'a\nb'],
+      ['clientSecret', ''],
+      ['clientName', ''],
+      ['scope', ''],
+      ['scope', 'a  b'],
+    ] as const)('names the field that breaks an invariant: %s %j', (field, value) => {
+      const registration = ClientRegistration.of({ ...FIELDS, [field]: value });
+      expect(registration).toMatchObject({ ok: false, problem: { field } });
+      if (value !== '') expect(JSON.stringify(registration)).not.toContain(value);
+    });
+
+    it.each(['a', '0', 'ü', 'with space', 'a'.repeat(255), '😀'.repeat(255)])(
+      'accepts the client id %s',
+      (clientId) => {
+        expect(ClientRegistration.of({ ...FIELDS, clientId }).ok).toBe(true);
+      },
+    );
+
+    it('accepts a stored secret that nothing can match: the client is locked', () => {
+      const registration = ClientRegistration.of({ ...FIELDS, clientSecret: '!' });
+      expect(registration.ok && registration.value.clientSecret.kind).toBe('unusable');
+    });
+
+    it('is immutable', () => {
+      const registration = ClientRegistration.of(FIELDS);
+      expect(registration.ok && Object.isFrozen(registration.value)).toBe(true);
+    });
+
+    it('never shows its secret: not as JSON, not when inspected, not as text', () => {
+      const registration = ClientRegistration.of(FIELDS);
+      if (!registration.ok) throw new Error('refused');
+      const { value } = registration;
+      for (const shown of [
+        JSON.stringify(value),
+        inspect(value, { depth: 9, showHidden: true }),
+        `${value.clientSecret}`,
+      ]) {
+        expect(shown).not.toContain('its-secret');
+      }
+    });
+  });
+
+  describe('the rules that a registration breaks', () => {
+    it.each([
+      ['id', 'must not be empty', { id: '' }],
+      ['clientId', 'must have 1 to 255 characters and no control character', { clientId: '' }],
+      ['clientSecret', 'must not be empty', { clientSecret: '' }],
+      ['clientName', 'must not be empty', { clientName: '' }],
+      ['scope', 'must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)', { scope: '' }],
+    ])('%s %s', (field, rule, more) => {
+      const fields = { id: '1', clientId: 'c', clientSecret: 's', clientName: 'n', scope: 'read', ...more };
+      expect(ClientRegistration.of(fields)).toEqual({ ok: false, problem: { field, rule } });
+    });
+  });
+});
+
+describe('details', () => {
+  const ENCODED = `$2b$10$${'a'.repeat(53)}`;
+
+  function newKey(): PublicJwk {
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const read = readPublicJwk(publicKey.export({ format: 'jwk' }));
+    if (!read.ok) throw new Error(read.problem);
+    return read.value;
+  }
+
+  // RFC 7517 appendix A.1. Fixed, since names of tests contain it.
+  const JWK: PublicJwk = {
+    kty: 'EC',
+    crv: 'P-256',
+    x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
+    y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
+  };
+  const SECRET = { secret_id: 'cs-1', name: 'first', encoded: ENCODED };
+  const SUBJECT = { issuer: 'https://issuer.example', subject: 'repo:a/b', claims: { '/repository_id': '1' } };
+  const RESOURCE = 'https://api.example/v1';
+  const DETAILS: ClientDetails = {
+    secrets: [SECRET],
+    keys: [{ jwk: JWK, expires_at: 1_800_000_000 }],
+    subjects: [SUBJECT],
+    resources: [RESOURCE],
+  };
+
+  describe('checkDetails', () => {
+    it('accepts details, and none', () => {
+      expect(checkDetails(DETAILS)).toEqual({ ok: true, value: DETAILS });
+      expect(checkDetails(NO_DETAILS).ok).toBe(true);
+    });
+
+    it.each([
+      ['secrets', (n: number) => ({ ...SECRET, secret_id: `cs-${n}` })],
+      ['keys', () => ({ jwk: newKey() })],
+      ['subjects', (n: number) => ({ ...SUBJECT, subject: `s-${n}` })],
+      ['resources', (n: number) => `${RESOURCE}/${n}`],
+    ] as const)('accepts as many %s as there may be, and not one more', (kind, make) => {
+      const most = DETAILS_MAX[kind];
+      const entries = Array.from({ length: most + 1 }, (_, n) => make(n));
+      expect(checkDetails({ ...NO_DETAILS, [kind]: entries.slice(1) }).ok).toBe(true);
+      expect(checkDetails({ ...NO_DETAILS, [kind]: entries })).toEqual({
+        ok: false,
+        problem: { kind, position: undefined, rule: `must be at most ${most}` },
+      });
+    });
+
+    it('refuses two keys of one name, of which an assertion could only mean one', () => {
+      const named = (kid: string) => ({ jwk: { ...newKey(), kid } });
+      const checked = checkDetails({
+        ...NO_DETAILS,
+        keys: [{ jwk: newKey() }, named('k'), named('other'), named('k')],
+      });
+      expect(checked).toEqual({
+        ok: false,
+        problem: { kind: 'keys', position: 3, rule: 'has the kid of another one' },
+      });
+    });
+
+    it.each([
+      ['secrets', [SECRET, { ...SECRET, name: 'second' }]],
+      ['keys', [{ jwk: JWK }, { jwk: { ...JWK, kid: 'another name' } }]],
+      ['subjects', [SUBJECT, { ...SUBJECT, claims: {} }]],
+      ['resources', [RESOURCE, RESOURCE]],
+    ] as const)('refuses two %s that cannot be distinguished', (kind, entries) => {
+      const checked = checkDetails({ ...NO_DETAILS, [kind]: entries });
+      expect(checked).toEqual({ ok: false, problem: { kind, position: 1, rule: 'is repeated' } });
+    });
+
+    it.each([
+      ['a name of 255 characters', { secrets: [{ ...SECRET, name: 'x'.repeat(255) }] }],
+      ['a secret that expired at once', { secrets: [{ ...SECRET, expires_at: 0 }] }],
+      ['a plain secret behind its id', { secrets: [{ ...SECRET, encoded: '{noop}cs-1.the-rest' }] }],
+      ['a subject of 2,000 characters', { subjects: [{ ...SUBJECT, subject: 'x'.repeat(2_000) }] }],
+      [
+        'twenty claims',
+        {
+          subjects: [{ ...SUBJECT, claims: Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`/${n}`, 'x'])) }],
+        },
+      ],
+    ])('accepts %s', (_what, details) => {
+      expect(checkDetails({ ...NO_DETAILS, ...details }).ok).toBe(true);
+    });
+
+    it.each([
+      ['secrets', { ...SECRET, encoded: '{noop}cs-2.the-rest' }, /begin with its secret_id/],
+      ['secrets', { ...SECRET, secret_id: 'a b' }, /secret_id/],
+      ['secrets', { ...SECRET, secret_id: 'x'.repeat(65) }, /secret_id/],
+      ['secrets', { ...SECRET, name: '' }, /name/],
+      ['secrets', { ...SECRET, name: 'a\nb' }, /name/],
+      ['secrets', { ...SECRET, encoded: 'plain-secret' }, /BCrypt/],
+      ['secrets', { ...SECRET, expires_at: 1.5 }, /expires_at/],
+      ['secrets', { ...SECRET, expires_at: -1 }, /expires_at/],
+      ['keys', { jwk: { ...JWK, x: 'AAAA' } }, /base64url/],
+      ['keys', { jwk: JWK, expires_at: Number.NaN }, /expires_at/],
+      ['subjects', { ...SUBJECT, issuer: '' }, /issuer/],
+      ['subjects', { ...SUBJECT, subject: 'x'.repeat(2_001) }, /subject/],
+      ['subjects', { ...SUBJECT, claims: { '/a': '' } }, /claims/],
+      ['subjects', { ...SUBJECT, claims: { repository_id: '1' } }, /JSON pointers/],
+      [
+        'subjects',
+        { ...SUBJECT, claims: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [n, 'x'])) },
+        /at most 20/,
+      ],
+      ['resources', 'https://api.example/#part', /without a fragment/],
+      ['resources', '/v1', /absolute URI/],
+      ['resources', 'urn:', /absolute URI/],
+      ['resources', 'https://api.example/a b', /absolute URI/],
+    ])('refuses one of the %s: %j', (kind, entry, rule) => {
+      const checked = checkDetails({ ...NO_DETAILS, [kind]: [entry] });
+      expect(checked).toEqual({ ok: false, problem: { kind, position: 0, rule: expect.stringMatching(rule) } });
+      expect(JSON.stringify(checked)).not.toContain('plain-secret');
+    });
+  });
+
+  describe('countExpiring', () => {
+    it('counts what is valid now and expires within 30 days', () => {
+      const at = (expires_at: number) => ({ ...SECRET, expires_at });
+      const now = 1_000;
+      const secrets = [at(now), at(now + 1), at(now + 2_592_000), at(now + 2_592_001), SECRET];
+      expect(countExpiring([{ ...NO_DETAILS, secrets }, NO_DETAILS], now)).toEqual({ secrets: 2, keys: 0 });
+      const keys = [now, now + 1, now + 9].map((expires_at) => ({ jwk: JWK, expires_at }));
+      expect(countExpiring([{ ...NO_DETAILS, keys }], now)).toEqual({ secrets: 0, keys: 2 });
+    });
+  });
+});
+
+describe('stored secrets', () => {
+  const TAIL = `${'abcdefghijklmnopqrstuv'}${'A'.repeat(31)}`;
+
+  describe('StoredSecret', () => {
+    it.each(['$2a$10$', '$2b$10$', '$2y$10$', '$2b$04$', '$2b$14$'])('recognizes %s… as BCrypt', (head) => {
+      const secret = StoredSecret.parse(head + TAIL);
+      expect(secret).toMatchObject({ kind: 'bcrypt', cost: Number(head.slice(4, 6)) });
+      expect(secret.reveal()).toBe(head + TAIL);
+    });
+
+    it.each([
+      ['a cost below 4', `$2b$03$${TAIL}`],
+      ['a cost above 14', `$2b$15$${TAIL}`],
+      ['a cost of one digit', `$2b$9$${TAIL}`],
+      ['the version of a broken encoder', `$2x$10$${TAIL}`],
+      ['no version', `$2$10$${TAIL}`],
+      ['a truncated hash', `$2b$10$${TAIL.slice(1)}`],
+      ['a hash followed by a character', `$2b$10$${TAIL}A`],
+      ['a hash followed by a line feed', `$2b$10$${TAIL}\n`],
+      ['a character outside its base64 alphabet', `$2b$10$+${TAIL.slice(1)}`],
+      ['an unknown prefix', `{bcrypt}$2b$10$${TAIL}`],
+      ['a locked hash', `!$2b$10$${TAIL}`],
+      ['a plain secret without its prefix', 'plain'],
+      ['an empty plain secret', '{noop}'],
+      ['a plain secret of 73 bytes', `{noop}${'a'.repeat(73)}`],
+      ['a plain secret with a NUL', '{noop}a\0b'],
+    ])('treats %s as unusable', (_name, encoded) => {
+      expect(StoredSecret.parse(encoded).kind).toBe('unusable');
+    });
+
+    it('reveals a plain secret without its prefix', () => {
+      expect(StoredSecret.parse('{noop}plain').reveal()).toBe('plain');
+    });
+  });
+
+  describe('the lock of a stored secret', () => {
+    const HASH = `$2b$10$${'a'.repeat(53)}`;
+
+    it('is put in front of the hash only once', () => {
+      expect(lock(HASH)).toBe(`!${HASH}`);
+      expect(lock(lock(HASH))).toBe(`!${HASH}`);
+      expect([HASH, lock(HASH), ''].map(isLocked)).toEqual([false, true, false]);
+    });
+
+    it('makes every secret fail', () => {
+      expect(StoredSecret.parse(lock(HASH)).kind).toBe('unusable');
+      expect(StoredSecret.parse(lock('{noop}plain')).kind).toBe('unusable');
+    });
+
+    it('is removed from a hash completely, even if it was put there several times by hand', () => {
+      expect(unlock(lock(HASH))).toBe(HASH);
+      expect(unlock(`!!${HASH}`)).toBe(HASH);
+      expect(unlock(HASH)).toBe(HASH);
+    });
+
+    it.each(['!', '!locked by hand', '!{noop}plain', '!*x', '!!'])('stays if no hash is behind it: %s', (stored) => {
+      expect(unlock(stored)).toBe(stored);
+    });
+
+    it('is kept when the secret is replaced', () => {
+      expect(replaceSecret(HASH, '$2b$new')).toBe('$2b$new');
+      expect(replaceSecret(lock(HASH), '$2b$new')).toBe('!$2b$new');
+      expect(replaceSecret(lock(HASH), lock('$2b$new'))).toBe('!$2b$new');
+    });
+  });
+
+  describe('isPresentableSecret', () => {
+    it('counts bytes of UTF-8, not characters, for every text', () => {
+      fc.assert(
+        fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 80 }), (text) => {
+          const presentable = Buffer.byteLength(text) <= 72 && !text.includes('\0');
+          expect(isPresentableSecret(text)).toBe(presentable);
+        }),
+      );
+    });
+
+    it.each(['', '\0', 'a\0', 'a'.repeat(73)])('refuses %j', (secret) => {
+      expect(isPresentableSecret(secret)).toBe(false);
+    });
+  });
+
+  describe('the limit of 72 bytes, for characters of each size in UTF-8', () => {
+    it.each([
+      ['one byte', 'a', 1],
+      ['the last one of one byte', '\u007f', 1],
+      ['the first one of two bytes', '\u0080', 2],
+      ['the last one of two bytes', '\u07ff', 2],
+      ['the first one of three bytes', '\u0800', 3],
+      ['the last one of three bytes', '\uffff', 3],
+      ['the first one of four bytes', '\u{10000}', 4],
+      ['four bytes', '😀', 4],
+    ])('%s', (_name, character, bytes) => {
+      const longest = character.repeat(72 / bytes);
+      expect(isPresentableSecret(longest)).toBe(true);
+      expect(isPresentableSecret(`${longest}a`)).toBe(false);
+    });
+  });
+
+  describe('unlock', () => {
+    it('removes only a lock at the beginning', () => {
+      expect(unlock('x!$2b$04$')).toBe('x!$2b$04$');
+    });
+  });
+
+  describe('the id of a secret', () => {
+    it.each([
+      ['Xb3kQ9aLw2.the-rest', 'Xb3kQ9aLw2'],
+      ['a.b.c', 'a'],
+      ['A-_~9.x', 'A-_~9'],
+      [`${'x'.repeat(32)}.y`, 'x'.repeat(32)],
+      ['a-secret-without-a-dot', undefined],
+      ['.nothing-in-front', undefined],
+      ['nothing-behind.', undefined],
+      ['a b.c', undefined],
+      ['é.c', undefined],
+      [`${'x'.repeat(33)}.y`, undefined],
+      ['', undefined],
+    ])('of %j is %j', (secret, id) => {
+      expect(secretIdOf(secret)).toBe(id);
+      if (id !== undefined) expect(isSecretId(id)).toBe(true);
+    });
+
+    it('selects the stored secret, unless the client is disabled or has no such secret', () => {
+      expect(selectSecret('$2b$column', '$2b$named')).toBe('$2b$named');
+      expect(selectSecret(NO_SECRET, '$2b$named')).toBe('$2b$named');
+      expect(selectSecret('$2b$column', undefined)).toBe('$2b$column');
+      expect(selectSecret('!$2b$column', '$2b$named')).toBe('!$2b$column');
+      expect(selectSecret('!*', '$2b$named')).toBe('!*');
+    });
+  });
+});
+
+describe('Scope (RFC 6749 section 3.3)', () => {
+  it.each(['read', 'read write', 'a', '!', '#[]~', 'https://example.com/a?b=c', 'read,write'])('reads %s', (text) => {
+    const scope = Scope.parse(text);
+    expect(scope.ok && scope.value.toString()).toBe(text);
+  });
+
+  it.each(['', ' ', ' read', 'read ', 'read  write', 'read\twrite', 'a"b', 'a\\b', 'é', 'a\u007f', 'read\n'])(
+    'refuses %j',
+    (text) => {
+      expect(Scope.parse(text)).toEqual({ ok: false, problem: 'malformed' });
+    },
+  );
+
+  it('counts a repeated token once', () => {
+    const scope = Scope.parse('b a b');
+    expect(scope.ok && scope.value.toArray()).toEqual(['b', 'a']);
+  });
+
+  const tokens = fc.uniqueArray(fc.stringMatching(/^[\x21\x23-\x5B\x5D-\x7E]{1,8}$/), { minLength: 1, maxLength: 6 });
+  const parsed = (list: readonly string[]) => {
+    const scope = Scope.parse(list.join(' '));
+    if (!scope.ok) throw new Error(`refused ${list.join(' ')}`);
+    return scope.value;
+  };
+
+  it('parses what it prints, for every list of tokens', () => {
+    fc.assert(fc.property(tokens, (list) => expect(parsed(list).toArray()).toEqual(list)));
+  });
+
+  it('is a subset exactly if each of its tokens is in the other', () => {
+    fc.assert(
+      fc.property(tokens, tokens, (one, other) => {
+        expect(parsed(one).isSubsetOf(parsed(other))).toBe(one.every((token) => other.includes(token)));
+      }),
+    );
+  });
+});
+
+describe('resource indicators', () => {
+  describe('isResourceIndicator', () => {
+    it.each([
+      'https://api.example.com',
+      'https://api.example.com/',
+      'https://api.example.com:8443/v1/things?tenant=a%20b',
+      'http://[::1]:8080/mcp',
+      'urn:example:api',
+      'spiffe://example.org/api',
+      'api:things',
+      `https://api.example.com/${'a'.repeat(1_976)}`,
+    ])('accepts %s', (text) => {
+      expect(isResourceIndicator(text)).toBe(true);
+    });
+
+    it.each([
+      ['nothing', ''],
+      ['a name', 'api'],
+      ['a path', '/v1/things'],
+      ['a scheme alone', 'https:'],
+      ['no scheme', '//api.example.com'],
+      ['a scheme that begins with a digit', '1api:things'],
+      ['a fragment', 'https://api.example.com#v1'],
+      ['an empty fragment', 'https://api.example.com#'],
+      ['a space', 'https://api.example.com/a b'],
+      ['a space before', ' https://api.example.com'],
+      ['a line feed behind', 'https://api.example.com\n'],
+      ['a character beyond ASCII', 'https://äpi.example.com'],
+      ['a broken percent-encoding', 'https://api.example.com/%zz'],
+      ['half of a percent-encoding', 'https://api.example.com/%4'],
+      ['a quotation mark', 'https://api.example.com/"'],
+      ['a backslash', 'https://api.example.com\\@evil.example'],
+      ['2,001 characters', `https://api.example.com/${'a'.repeat(1_977)}`],
+    ])('refuses a text with %s', (_what, text) => {
+      expect(isResourceIndicator(text)).toBe(false);
+    });
+  });
+
+  describe('selectResources', () => {
+    it.each([
+      ['https://api.example.com', 'https://api.example.com/'],
+      ['https://api.example.com/', 'https://api.example.com'],
+      ['http://localhost:3000', 'http://localhost:3000/'],
+    ])('ignores one slash behind an origin: registered %s, requested %s', (registered, requested) => {
+      expect(selectResources([registered], [requested])).toEqual([registered]);
+    });
+
+    it.each([
+      ['https://api.example.com/v1', 'https://api.example.com/v1/'],
+      ['https://api.example.com/v1/', 'https://api.example.com/v1'],
+      ['https://api.example.com', 'https://api.example.com//'],
+      ['https://api.example.com?a', 'https://api.example.com/?a'],
+      ['https://api.example.com', 'https://api.example.com/v1'],
+      ['https://api.example.com', 'urn:https://api.example.com'],
+      ['https://api.example.com', 'https://API.example.com'],
+      ['https://api.example.com', 'HTTPS://api.example.com'],
+      ['https://api.example.com', 'https://api.example.com:443'],
+      ['https://api.example.com', 'https://api.example.com.'],
+      ['https://api.example.com/%41', 'https://api.example.com/A'],
+      ['urn:example:api', 'urn:example:api/'],
+    ])('finds nothing else similar: registered %s, requested %s', (registered, requested) => {
+      expect(selectResources([registered], [requested])).toBeUndefined();
+    });
+
+    it('prefers the exact spelling if both are registered', () => {
+      const both = ['https://api.example.com', 'https://api.example.com/'];
+      expect(selectResources(both, ['https://api.example.com/'])).toEqual(['https://api.example.com/']);
+      expect(selectResources(both, both)).toEqual(both);
+    });
+
+    it('returns each resource once, in the order of the request', () => {
+      const registered = ['https://a.example', 'https://b.example', 'https://c.example'];
+      const requested = ['https://c.example', 'https://a.example/', 'https://a.example', 'https://c.example'];
+      expect(selectResources(registered, requested)).toEqual(['https://c.example', 'https://a.example']);
+    });
+
+    it('returns none for a request that names none, and refuses a request of which one is not registered', () => {
+      expect(selectResources(['https://a.example'], [])).toEqual([]);
+      expect(selectResources([], ['https://a.example'])).toBeUndefined();
+      expect(selectResources(['https://a.example'], ['https://a.example', 'https://b.example'])).toBeUndefined();
+    });
+  });
+});

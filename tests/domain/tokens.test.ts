@@ -1,0 +1,268 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type AccessTokenClaims, isAccessTokenClaims, isFor, scopesOf } from '../../domain/access-token-claims.ts';
+import { ClientRegistration } from '../../domain/client-registration.ts';
+import { CLOCK_OFFSET_SECONDS_MAX, clockWindow } from '../../domain/clock-offset.ts';
+import { type RefusalReason, refused } from '../../domain/refusal.ts';
+import { Scope } from '../../domain/scope.ts';
+import { TokenPolicy } from '../../domain/token-policy.ts';
+
+describe('claims', () => {
+  const CLAIMS: AccessTokenClaims = { iss: 'i', sub: 's', aud: 'a', iat: 100, nbf: 100, exp: 101, jti: 'j' };
+
+  describe('isAccessTokenClaims', () => {
+    it.each([
+      ['the claims of a token', {}],
+      ['a time at the epoch', { iat: 0, nbf: 0 }],
+      ['the last second that a number can count', { exp: Number.MAX_SAFE_INTEGER }],
+      ['two audiences', { aud: ['a', 'b'] }],
+      ['a client id', { client_id: 'c' }],
+      ['scopes as one text', { scope: 'read write' }],
+      ['scopes as an array', { scope: ['read', 'write'] }],
+      ['an empty array of scopes', { scope: [] }],
+      ['a claim that nobody reads', { other: 1 }],
+    ])('accepts %s', (_name, more) => {
+      expect(isAccessTokenClaims({ ...CLAIMS, ...more })).toBe(true);
+    });
+
+    it.each([undefined, null, 1, 'text', true, () => CLAIMS])('refuses %p, which is not an object', (payload) => {
+      expect(isAccessTokenClaims(payload)).toBe(false);
+    });
+
+    it.each(['iss', 'sub', 'aud', 'jti'] as const)('requires %s as a text that is not empty', (name) => {
+      for (const value of [undefined, null, '', 1, ['x'], { toString: () => 'x' }]) {
+        expect(isAccessTokenClaims({ ...CLAIMS, [name]: value })).toBe(false);
+      }
+    });
+
+    it.each(['iat', 'nbf', 'exp'] as const)('requires %s as a whole second since the epoch', (name) => {
+      for (const value of [undefined, null, '100', 100.5, -1, Number.NaN, Infinity, 2 ** 53, [100]]) {
+        expect(isAccessTokenClaims({ ...CLAIMS, [name]: value })).toBe(false);
+      }
+    });
+
+    it('requires that the token was valid for a second', () => {
+      expect(isAccessTokenClaims({ ...CLAIMS, nbf: 100, exp: 100 })).toBe(false);
+      expect(isAccessTokenClaims({ ...CLAIMS, nbf: 101, exp: 100 })).toBe(false);
+    });
+
+    it.each([
+      ['an empty array of audiences', { aud: [] }],
+      ['the same audience twice', { aud: ['a', 'a'] }],
+      ['an empty audience in an array', { aud: ['a', ''] }],
+      ['an audience in an array that is not a text', { aud: ['a', 1] }],
+      ['an audience in an array in an array', { aud: ['a', ['b']] }],
+      ['an empty client id', { client_id: '' }],
+      ['a client id that is not a text', { client_id: 1 }],
+      ['an empty scope', { scope: '' }],
+      ['a scope that is not a text', { scope: 1 }],
+      ['a scope that is an object', { scope: { 0: 'read' } }],
+      ['an empty scope in an array', { scope: ['read', ''] }],
+      ['a scope in an array that is not a text', { scope: ['read', 1] }],
+    ])('refuses %s', (_name, more) => {
+      expect(isAccessTokenClaims({ ...CLAIMS, ...more })).toBe(false);
+    });
+  });
+
+  describe('scopesOf', () => {
+    it.each([
+      [{}, []],
+      [{ scope: [] }, []],
+      [{ scope: ['read', 'write'] }, ['read', 'write']],
+      [{ scope: 'read write' }, ['read', 'write']],
+      [{ scope: 'read' }, ['read']],
+    ])('%p: %p', (more, scopes) => {
+      expect(scopesOf({ ...CLAIMS, ...more })).toEqual(scopes);
+    });
+  });
+
+  describe('isFor', () => {
+    it.each([
+      ['a', 'a', true],
+      ['a', 'b', false],
+      ['ab', 'a', false],
+      [['a', 'b'], 'b', true],
+      [['ab', 'b'], 'a', false],
+      [['a', 'b'], 'a,b', false],
+    ] as const)('finds in %j the audience %j: %p', (aud, audience, expected) => {
+      expect(isFor({ ...CLAIMS, aud }, audience)).toBe(expected);
+    });
+  });
+});
+
+describe('TokenPolicy', () => {
+  const scopeText = fc
+    .uniqueArray(fc.constantFrom('read', 'write', 'admin', 'a', 'b'), { minLength: 1 })
+    .map((tokens) => tokens.join(' '));
+  const registration = fc
+    .record({ clientId: fc.stringMatching(/^[ -~]{1,30}$/), scope: scopeText })
+    .map(({ clientId, scope }) => {
+      const made = ClientRegistration.of({ id: '1', clientId, clientSecret: 'x', clientName: 'x', scope });
+      if (!made.ok) throw new Error('no registration');
+      return made.value;
+    });
+  const requested = fc.option(
+    scopeText.map((text) => {
+      const scope = Scope.parse(text);
+      if (!scope.ok) throw new Error('no scope');
+      return scope.value;
+    }),
+    { nil: undefined },
+  );
+  const facts = fc.record({
+    issuedAt: fc.nat(),
+    lifetimeSeconds: fc.integer({ min: 1, max: 86_400 }),
+    tokenId: fc.uuid(),
+  });
+
+  it('grants exactly the requested scopes if all are registered, and refuses otherwise', () => {
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
+    fc.assert(
+      fc.property(registration, requested, (client, asked) => {
+        const granted = policy.grantScope(client, asked);
+        expect(granted.ok).toBe(asked === undefined || asked.isSubsetOf(client.scope));
+        if (!granted.ok) return;
+        expect(granted.value.isSubsetOf(client.scope)).toBe(true);
+        expect(granted.value.toString()).toBe((asked ?? client.scope).toString());
+      }),
+    );
+  });
+
+  it('gives every token its lifetime, nbf = iat, and only the configured claims', () => {
+    fc.assert(
+      fc.property(
+        registration,
+        facts,
+        fc.constantFrom('absent' as const, 'array' as const),
+        (client, own, scopeClaim) => {
+          const policy = new TokenPolicy({ issuer: 'issuer', lifetimeSeconds: own.lifetimeSeconds, scopeClaim });
+          const claims = policy.claimsOf({
+            registration: client,
+            scope: client.scope,
+            issuedAt: own.issuedAt,
+            tokenId: own.tokenId,
+          });
+          expect(claims).toStrictEqual({
+            iss: 'issuer',
+            sub: client.clientId,
+            aud: client.clientId,
+            iat: own.issuedAt,
+            nbf: own.issuedAt,
+            exp: own.issuedAt + own.lifetimeSeconds,
+            jti: own.tokenId,
+            ...(scopeClaim === 'array' && { scope: client.scope.toArray() }),
+          });
+        },
+      ),
+    );
+  });
+
+  it('gives every token the configured audience, for every client, and changes nothing else', () => {
+    fc.assert(
+      fc.property(registration, facts, fc.string({ minLength: 1 }), (client, own, audience) => {
+        const options = { issuer: 'issuer', lifetimeSeconds: own.lifetimeSeconds, scopeClaim: 'absent' } as const;
+        const about = { registration: client, scope: client.scope, issuedAt: own.issuedAt, tokenId: own.tokenId };
+        const claims = new TokenPolicy({ ...options, audience }).claimsOf(about);
+        expect(claims).toStrictEqual({ ...new TokenPolicy(options).claimsOf(about), aud: audience });
+      }),
+    );
+  });
+
+  it('adds client_id and the granted scopes as one string to a token of RFC 9068, whether or not the default profile has a scope claim', () => {
+    fc.assert(
+      fc.property(
+        registration,
+        requested,
+        facts,
+        fc.constantFrom('absent' as const, 'array' as const),
+        fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
+        (client, asked, own, scopeClaim, audience) => {
+          const options = { issuer: 'issuer', lifetimeSeconds: own.lifetimeSeconds, audience };
+          const policy = new TokenPolicy({ ...options, profile: 'rfc9068', scopeClaim });
+          const scope = asked ?? client.scope;
+          const about = { registration: client, scope, issuedAt: own.issuedAt, tokenId: own.tokenId };
+          const claims = policy.claimsOf(about);
+          expect(claims).toStrictEqual({
+            ...new TokenPolicy({ ...options, scopeClaim: 'absent' }).claimsOf(about),
+            client_id: client.clientId,
+            scope: scope.toString(),
+          });
+          expect(scopesOf(claims)).toEqual(scope.toArray());
+          expect(isAccessTokenClaims(claims)).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it('has the type at+jwt only in the profile of RFC 9068', () => {
+    const options = { issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'absent' } as const;
+    expect(new TokenPolicy({ ...options, profile: 'rfc9068' }).type).toBe('at+jwt');
+    expect(new TokenPolicy({ ...options, profile: 'default' }).type).toBeUndefined();
+    expect(new TokenPolicy(options).type).toBeUndefined();
+  });
+
+  it('gives a token its resources as the audience, one as a text and several as an array, and changes nothing else', () => {
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, audience: 'a', scopeClaim: 'absent' });
+    fc.assert(
+      fc.property(registration, facts, fc.uniqueArray(fc.webUrl(), { maxLength: 3 }), (client, own, resources) => {
+        const given = { registration: client, scope: client.scope, ...own };
+        const [first = 'a', ...others] = resources;
+        const aud = others.length === 0 ? first : resources;
+        expect(policy.claimsOf({ ...given, resources })).toStrictEqual({ ...policy.claimsOf(given), aud });
+        expect(isAccessTokenClaims(policy.claimsOf({ ...given, resources }))).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('refusal', () => {
+  /** Some reasons, by what the caller gets to know of them. */
+  const REASONS: Readonly<Record<string, readonly RefusalReason[]>> = {
+    invalid_client: [
+      'client_unknown',
+      'registration_broken',
+      'stored_secret_unusable',
+      'presented_secret_unusable',
+      'secret_wrong',
+    ],
+    slow_down: ['attempts_exhausted'],
+    invalid_scope: ['scope_malformed', 'scope_not_registered'],
+    invalid_token: [
+      'token_malformed',
+      'token_algorithm_refused',
+      'token_key_unknown',
+      'token_signature_wrong',
+      'token_claims_malformed',
+      'token_issuer_foreign',
+      'token_audience_foreign',
+      'token_expired',
+      'token_not_yet_valid',
+    ],
+    insufficient_scope: ['scope_insufficient'],
+  };
+
+  it.each(Object.entries(REASONS).flatMap(([code, reasons]) => reasons.map((reason) => [reason, code] as const)))(
+    'tells the caller of %s only %s',
+    (reason, code) => {
+      expect(refused(reason).problem).toEqual({ code, reason });
+    },
+  );
+
+  it('names the client for the log, if there is one', () => {
+    const { ok, problem } = refused('secret_wrong', 'c');
+    expect(ok).toBe(false);
+    expect(problem).toEqual({ code: 'invalid_client', reason: 'secret_wrong', clientId: 'c' });
+    expect(refused('secret_wrong').problem).not.toHaveProperty('clientId');
+  });
+});
+
+describe('clockWindow', () => {
+  it('allows ten seconds in both directions around the clock of the directory', () => {
+    expect(CLOCK_OFFSET_SECONDS_MAX).toBe(10);
+    expect(clockWindow(5_000, 100, 100)).toEqual({ exact: 4_900, min: 4_890, max: 4_910 });
+  });
+
+  it('takes the middle of the query for the time at which the directory read its clock, and allows for the rest of it', () => {
+    expect(clockWindow(5_000, 100, 104)).toEqual({ exact: 4_898, min: 4_886, max: 4_910 });
+  });
+});
