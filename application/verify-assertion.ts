@@ -2,6 +2,7 @@ import type { ClientAssertion } from '../domain/client-assertion.ts';
 import type { PublicJwk } from '../domain/public-jwk.ts';
 import type { RefusalReason } from '../domain/refusal.ts';
 import type { AssertionVerdict, AssertionVerifier } from './ports/assertion-verifier.ts';
+import type { WaitUncounted } from './ports/caller.ts';
 import type { SlotRequest, VerificationSlots } from './ports/verification-slots.ts';
 
 /** The refusal of an assertion that is not verified. */
@@ -17,10 +18,16 @@ type AssertionSender = Pick<SlotRequest, 'clientId' | 'caller' | 'isRegistered'>
 export class VerifyAssertion {
   readonly #verifier: AssertionVerifier;
   readonly #slots: VerificationSlots;
+  readonly #waitUncounted: WaitUncounted;
 
-  constructor(verifier: AssertionVerifier, slots: VerificationSlots) {
+  constructor(
+    verifier: AssertionVerifier,
+    slots: VerificationSlots,
+    waitUncounted: WaitUncounted = (_caller, wait) => wait(),
+  ) {
     this.#verifier = verifier;
     this.#slots = slots;
+    this.#waitUncounted = waitUncounted;
   }
 
   /**
@@ -34,8 +41,16 @@ export class VerifyAssertion {
   ): Promise<AssertionVerdict> {
     const cost = this.#verifier.cost(assertion);
     if (cost === undefined) return this.#verifier.verify(assertion, keys);
-    const slot = await this.#slots.acquire({ ...sender, cost, purpose: 'attempt' });
-    if (slot === 'attempts_exhausted') throw new Error('attempts with assertions are not limited');
+    const verify = () => this.#verifyInSlot(assertion, keys, { ...sender, cost });
+    return this.#waitUncounted(sender.caller, verify, (verdict) => verdict === 'verified');
+  }
+
+  async #verifyInSlot(
+    assertion: ClientAssertion,
+    keys: readonly PublicJwk[],
+    request: SlotRequest,
+  ): Promise<AssertionVerdict> {
+    const slot = await this.#slots.acquire(request);
     const verdict = await this.#verifier.verify(assertion, keys).catch((fault) => {
       slot.release();
       throw fault;

@@ -86,9 +86,7 @@ async function openDependencies(container: DependencyContainer, service: Service
     const storage = await openStorage(get, service);
     container.registerInstance(PARTS.storage, storage);
     if (storage.dependency !== undefined) opened.push(storage.dependency);
-    await storage.readCosts?.((found) => {
-      for (const cost of found) get(PARTS.bcryptVerifier).includeCost(cost);
-    });
+    await storage.readCosts?.((costs) => get(PARTS.bcryptVerifier).useCosts(costs));
     for (const open of get.all(LISTS.openers)) opened.push(await open(container));
     const { KEY_PUBLICATION_SECONDS: publicationSeconds } = service.settings;
     const options = { publicationSeconds, log: createStateLog(get(PARTS.log)) };

@@ -11,7 +11,6 @@ import type { Lines } from '../adapters/log/line-writer.ts';
 import type { Measure } from '../adapters/prom-client/metric-values.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
-import type { PacedAttempts } from '../adapters/secrets/paced-attempts.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
 import type { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
 import type { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
@@ -19,6 +18,7 @@ import type { IdentityAuthentication, PresentedAssertion } from '../application/
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { IssueToken, TokenReuse } from '../application/issue-token.ts';
 import type { KeyRing } from '../application/keys/key-ring.ts';
+import type { Attempts } from '../application/ports/attempts.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
 import type { ClientAuthentication, ClientCredentials } from '../application/ports/client-credentials.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
@@ -33,7 +33,6 @@ import type { ObservedPorts } from '../application/ports/observed-ports.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { Admission, RequestCounter } from '../application/ports/telemetry.ts';
 import type { UsedAssertions } from '../application/ports/used-assertions.ts';
-import type { ClosableVerificationSlots } from '../application/ports/verification-slots.ts';
 import type { VerifyAssertion } from '../application/verify-assertion.ts';
 import type { AuditOutput } from './open-audit.ts';
 import type { PoolWorks } from './pool-work.ts';
@@ -58,8 +57,7 @@ export const PARTS = {
   clientResources: token<ClientResources>('ClientResources'),
   verifiedSecrets: token<VerifiedSecretCache>('VerifiedSecretCache'),
   verificationQueue: token<VerificationQueue>('VerificationQueue'),
-  pacedAttempts: token<PacedAttempts>('PacedAttempts'),
-  verificationSlots: token<ClosableVerificationSlots>('VerificationSlots'),
+  attempts: token<Attempts>('Attempts'),
   bcryptVerifier: token<BcryptSecretVerifier>('BcryptSecretVerifier'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
   assertionVerifier: token<NodeCryptoAssertionVerifier>('NodeCryptoAssertionVerifier'),

@@ -50,7 +50,7 @@ export function startProcess(
     graceMs,
     drainMs,
     endWaits: () => {
-      for (const part of [PARTS.verificationSlots, PARTS.assertionQueue]) get(part).close();
+      for (const part of [PARTS.verificationQueue, PARTS.assertionQueue]) get(part).close();
     },
     closables: [audit, ...get(PARTS.dependencies), ...get.all(LISTS.closables)],
     reopenFiles:

@@ -31,7 +31,7 @@ export type RecordedSecret = {
   readonly [Member in (typeof SHOWN_OF_SECRET)[number]]: NonNullable<NamedSecret[Member]> | null;
 };
 
-type SecretDocument = RecordedSecret & ExpiryDocument;
+type SecretDocument = RecordedSecret & ExpiryDocument & Pick<ClientDocument, 'bcrypt_cost'>;
 
 interface KeyDocument extends ExpiryDocument {
   /** Its SHA-256 thumbprint (RFC 7638). */

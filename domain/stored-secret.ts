@@ -2,9 +2,12 @@
 const BCRYPT_ENCODING = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 const PLAIN_PREFIX = '{noop}';
 
-/** The accepted BCrypt costs. A lower cost protects nothing; with a higher one, a single check blocks a thread for seconds to minutes. */
+/** The accepted BCrypt costs. With a higher one, a single check blocks a thread for seconds to minutes. */
 export const BCRYPT_COST_MIN = 4;
 export const BCRYPT_COST_MAX = 14;
+
+/** The BCrypt cost of a secret that a person may have chosen, by default. */
+export const CHOSEN_SECRET_COST = 10;
 
 /** BCrypt reads only the first 72 bytes and ignores the rest. */
 export const SECRET_MAX_BYTES = 72;

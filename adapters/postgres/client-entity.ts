@@ -120,10 +120,10 @@ const within = (milliseconds: number) => `set local statement_timeout = ${millis
 
 const ENCODED = { clients: CLIENTS.columns.clientSecret, client_secrets: 'encoded' } as const;
 
-/** The BCrypt costs of all secrets in a table, as two digits. Reads the whole table: once, when the service starts. */
+/** The BCrypt costs of all secrets in a table, as two digits, also behind a lock or another prefix. Reads the whole table: once, when the service starts. */
 export const findCosts = (table: keyof typeof ENCODED, milliseconds: number) => ({
-  text: `${within(milliseconds)} select distinct pg_catalog.substr(${ENCODED[table]}::text, 5, 2) as "cost" from $schema.${table}
-    where ${ENCODED[table]}::text like '$2_$__$%'`,
+  text: `${within(milliseconds)} select distinct pg_catalog.substring(${ENCODED[table]}::text, '[$]2[a-y][$]([0-9][0-9])[$]') as "cost" from $schema.${table}
+    where ${ENCODED[table]}::text like '%$2_$__$%'`,
 });
 
 /** How many rows are counted at most, so that a count takes some milliseconds. */

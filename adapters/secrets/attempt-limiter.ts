@@ -1,13 +1,7 @@
 import { hash } from 'node:crypto';
-import {
-  type ClosableVerificationSlots,
-  type SlotRequest,
-  SlotsExhausted,
-  type VerificationSlot,
-} from '../../application/ports/verification-slots.ts';
-import type { PacedAttempts } from './paced-attempts.ts';
+import type { Attempts } from '../../application/ports/attempts.ts';
 
-/** Pairs of client id and address with failed attempts. About 14 MB. */
+/** Pairs of client id and network with failed attempts. About 14 MB. */
 const PAIRS_MAX = 100_000;
 
 /** How many of the oldest pairs are compared to find one to evict. */
@@ -15,36 +9,26 @@ const EVICTION_CANDIDATES = 8;
 
 const MINUTE_MS = 60_000;
 
-/** How long an attempt may wait in all, in milliseconds: for its selection and then for a slot. */
-const WAIT_MS = 2_000;
+/** However low the limit is, a pair has an attempt again after this: a right secret works within 5 s after a burst. */
+const INTERVAL_MS_MAX = 2_000;
 
 /** The part of an interval by which an attempt may be early: far more than rounding errors. */
 const TOLERANCE = 0.01;
 
 interface AttemptLimiterOptions {
-  /** How many attempts of a client id may fail in a minute at one address; at least 1. */
+  /** How many attempts of a client id may fail at once at one network, and again in each minute; at least 1. */
   readonly failuresPerMinute: number;
-  /** Where attempts beyond the limit wait. */
-  readonly paced: PacedAttempts;
   readonly pairsMax?: number;
   /** Monotonic time in milliseconds. */
   readonly now?: () => number;
 }
 
 /**
- * Limits how many attempts of a client id may fail at one address. An attempt counts when it arrives, before its secret is
- * compared with anything, and is given back when the secret turns out to be right. Attempts are counted for client id and
- * address together, so failures at another address do not count.
- *
- * The limit paces attempts and never locks a client out: beyond it, attempts wait, and one of them at a time is selected at
- * random, at the rate that the limit allows.
- *
- * The count of a pair is kept as one number, the time at which all of its attempts are available again (GCRA, the generic
- * cell rate algorithm of ITU-T I.371).
+ * A token bucket for each pair of client id and network, kept as one number: the time at which all of its attempts are
+ * available again (GCRA, the generic cell rate algorithm of ITU-T I.371). It refills all the time, so it paces guesses and
+ * locks nobody out, and failures at other networks do not count.
  */
-export class AttemptLimiter implements ClosableVerificationSlots {
-  readonly #slots: ClosableVerificationSlots;
-  readonly #paced: PacedAttempts;
+export class AttemptLimiter implements Attempts {
   readonly #pairsMax: number;
   readonly #now: () => number;
   readonly #intervalMs: number;
@@ -52,13 +36,11 @@ export class AttemptLimiter implements ClosableVerificationSlots {
   /** When all attempts of a pair are available again, in milliseconds. A pair without a time has all of them. */
   readonly #availableAt = new Map<string, number>();
 
-  constructor(slots: ClosableVerificationSlots, options: AttemptLimiterOptions) {
-    this.#slots = slots;
-    this.#paced = options.paced;
-    this.#pairsMax = options.pairsMax ?? PAIRS_MAX;
-    this.#now = options.now ?? (() => performance.now());
-    this.#intervalMs = MINUTE_MS / options.failuresPerMinute;
-    this.#burstMs = MINUTE_MS - this.#intervalMs * (1 - TOLERANCE);
+  constructor({ failuresPerMinute, pairsMax = PAIRS_MAX, now = () => performance.now() }: AttemptLimiterOptions) {
+    this.#pairsMax = pairsMax;
+    this.#now = now;
+    this.#intervalMs = Math.min(MINUTE_MS / failuresPerMinute, INTERVAL_MS_MAX);
+    this.#burstMs = this.#intervalMs * (failuresPerMinute - 1 + TOLERANCE);
   }
 
   /** Pairs whose failed attempts are counted. */
@@ -70,56 +52,24 @@ export class AttemptLimiter implements ClosableVerificationSlots {
     return this.#pairsMax;
   }
 
-  hasAttemptsLeft(clientId: string, network: string): boolean {
+  areLeft(clientId: string, network: string): boolean {
     if (this.#availableAt.size === 0) return true;
+    return (this.#availableAt.get(pairOf(clientId, network)) ?? 0) - this.#now() <= this.#burstMs;
+  }
+
+  count(clientId: string, network: string): () => void {
     const pair = pairOf(clientId, network);
-    return this.#isAvailable(pair);
-  }
-
-  async acquire(request: SlotRequest): Promise<VerificationSlot | 'attempts_exhausted'> {
-    if (request.purpose === 'renewal') return this.#slots.acquire(request);
-    const pair = pairOf(request.clientId, request.caller.network);
-    if (this.#isAvailable(pair)) {
-      this.#take(pair);
-      const slot = await this.#slots.acquire(request);
-      return slot === 'attempts_exhausted' ? slot : this.#withGiveBack(slot, pair);
-    }
-    const pace = { waitMs: () => this.#waitMs(pair), take: () => this.#take(pair) };
-    const arrivedAt = this.#now();
-    const isSelected = await this.#paced.wait(pair, request.caller.disconnected, pace);
-    if (!isSelected) return 'attempts_exhausted';
-    const waitMs = WAIT_MS - (this.#now() - arrivedAt);
-    const slot = await this.#slots.acquire({ ...request, waitMs }).catch(exhaustedIfLate);
-    return slot === 'attempts_exhausted' ? slot : this.#withGiveBack(slot, pair, 'slow_down');
-  }
-
-  close(): void {
-    this.#paced.close();
-    this.#slots.close();
-  }
-
-  /** An attempt must not overtake those that wait, or a flood would take all attempts that become available. */
-  #isAvailable(pair: string): boolean {
-    return !this.#availableAt.has(pair) || (this.#waitMs(pair) <= 0 && !this.#paced.isWaiting(pair));
-  }
-
-  /** Milliseconds until the pair has an attempt left; not positive if it has one. */
-  #waitMs(pair: string): number {
-    return (this.#availableAt.get(pair) ?? 0) - this.#now() - this.#burstMs;
-  }
-
-  #take(pair: string): void {
     const now = this.#now();
     const availableAt = Math.max(this.#availableAt.get(pair) ?? now, now);
-    // Beyond the limit, an attempt that is selected all the same does not make the next ones wait longer.
+    // Attempts that began at the same moment do not make the next one wait longer than an interval.
     this.#set(pair, Math.min(availableAt, now + this.#burstMs) + this.#intervalMs);
+    return () => this.#takeOff(pair);
   }
 
-  #giveBack(pair: string): void {
+  #takeOff(pair: string): void {
     const availableAt = (this.#availableAt.get(pair) ?? 0) - this.#intervalMs;
-    if (availableAt > this.#now()) this.#set(pair, availableAt);
+    if (availableAt > this.#now()) this.#availableAt.set(pair, availableAt);
     else this.#availableAt.delete(pair);
-    this.#paced.wake(pair);
   }
 
   #set(pair: string, availableAt: number): void {
@@ -141,30 +91,6 @@ export class AttemptLimiter implements ClosableVerificationSlots {
       this.#availableAt.set(pair, availableAt);
     }
   }
-
-  /** The slot of a counted attempt. An attempt whose secret is right, or that found out nothing because of a fault, is given back. */
-  #withGiveBack(slot: VerificationSlot, pair: string, refusals = slot.refusals): VerificationSlot {
-    const limited = slot.refusals === 'deferred' ? slot.refusals : refusals;
-    return {
-      refusals: limited,
-      settle: async (verdict) => {
-        if (verdict === 'match') this.#giveBack(pair);
-        const settled = slot.settle(verdict);
-        const answered = await (refusals === 'slow_down' ? settled.catch(exhaustedIfLate) : settled);
-        return answered !== 'match' && limited === 'slow_down' ? 'attempts_exhausted' : answered;
-      },
-      release: () => {
-        this.#giveBack(pair);
-        slot.release();
-      },
-    };
-  }
-}
-
-/** An attempt beyond the limit that was not checked in time is one too many (RFC 8628 section 3.5), whatever kept the slots busy. */
-function exhaustedIfLate(fault: unknown): 'attempts_exhausted' {
-  if (fault instanceof SlotsExhausted) return 'attempts_exhausted';
-  throw fault;
 }
 
 /** A digest, which has the same size for every pair and refers to no text of the request. A network has no space, so no two pairs are one text. */

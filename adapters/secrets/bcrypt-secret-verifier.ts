@@ -9,11 +9,11 @@ type RunInPool = <Outcome>(work: () => Promise<Outcome>) => Promise<Outcome>;
 
 interface BcryptSecretVerifierOptions {
   readonly run: RunInPool;
-  /** The least cost of a refusal: log2 of the BCrypt rounds, 4 to 14. */
+  /** The cost of a refusal until the costs of stored secrets are known, and where there are none: log2 of the BCrypt rounds, 4 to 14. */
   readonly cost: number;
   /** The highest cost that is computed. A more expensive stored secret is unusable. At least `cost`. */
   readonly costMax: number;
-  /** Called with each cost that is added. */
+  /** Called with each cost that is found while secrets are verified, or before if it is higher than `cost`. */
   readonly onCostFound?: (cost: number) => void;
 }
 
@@ -29,6 +29,8 @@ export class BcryptSecretVerifier implements SecretVerifier {
   readonly #options: BcryptSecretVerifierOptions;
   /** A hash that no secret is known to match, for each cost that stored secrets have: ascending, at most eleven. */
   #hashes: ReadonlyMap<number, string>;
+  /** The costs of secrets that were verified. */
+  readonly #found = new Set<number>();
 
   constructor(options: BcryptSecretVerifierOptions) {
     this.#options = options;
@@ -45,19 +47,36 @@ export class BcryptSecretVerifier implements SecretVerifier {
   }
 
   /**
-   * Adds a cost that stored secrets have to every refusal from now on. Until then, a refusal of such a secret may have
-   * taken another time. Ignores a cost that is never computed.
+   * The costs that all stored secrets have. With those that were found before, they are the costs of every refusal from now
+   * on; if there are none, the configured cost stays.
    */
-  includeCost(cost: number): void {
-    if (this.#hashes.has(cost) || cost < BCRYPT_COST_MIN || cost > this.#options.costMax) return;
-    const hashes = [...this.#hashes, [cost, randomHash(cost)] as const];
-    this.#hashes = new Map(hashes.sort(([one], [other]) => one - other));
+  useCosts(stored: readonly number[]): void {
+    const costs = [...stored, ...this.#found].filter(
+      (cost) => cost >= BCRYPT_COST_MIN && cost <= this.#options.costMax,
+    );
+    if (costs.length === 0) return;
+    const before = this.#hashes;
+    this.#setCosts(costs);
+    for (const cost of this.costs)
+      if (cost > this.#options.cost && !before.has(cost)) this.#options.onCostFound?.(cost);
+  }
+
+  /** Adds a cost. Until then, a refusal of such a secret may have taken another time. */
+  #include(cost: number): void {
+    this.#found.add(cost);
+    if (this.#hashes.has(cost)) return;
+    this.#setCosts([...this.#hashes.keys(), cost]);
     this.#options.onCostFound?.(cost);
+  }
+
+  #setCosts(costs: readonly number[]): void {
+    const ascending = [...new Set(costs)].sort((one, other) => one - other);
+    this.#hashes = new Map(ascending.map((cost) => [cost, this.#hashes.get(cost) ?? randomHash(cost)]));
   }
 
   async verify(presented: string, stored: StoredSecret | undefined): Promise<SecretVerdict> {
     const usable = stored?.kind === 'bcrypt' && stored.cost <= this.#options.costMax ? stored : undefined;
-    if (usable !== undefined) this.includeCost(usable.cost);
+    if (usable !== undefined) this.#include(usable.cost);
 
     const isPresentable = isPresentableSecret(presented);
     const compared = isPresentable ? presented : '';

@@ -1,92 +1,105 @@
-import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import {
-  type ClosableVerificationSlots,
   type SlotRequest,
   SlotsExhausted,
   type VerificationKind,
   type VerificationSlot,
+  type VerificationSlots,
   verificationFault,
 } from '../../application/ports/verification-slots.ts';
-import { FLOWS_MAX } from './fair-share.ts';
-import { type QueueName, type Waiting, WaitingVerifications } from './waiting-verifications.ts';
+import { FairQueue } from './fair-queue.ts';
 
 export interface VerificationQueueLimits {
   /** Verifications that run at once. */
   readonly concurrent: number;
+  /** The same where each takes milliseconds at most, as with generated secrets: they hold up nothing on any core. */
+  readonly concurrentCheap: number;
   /** Work that may wait in the FIFO queue for each of them, such as BCrypt rounds; one request may, whatever it costs. */
   readonly fifoRounds: number;
-  /** Requests that may wait in the overflow queue. */
-  readonly overflow: number;
   /** Requests without an answer, whether they wait for a slot or for the time of their answer. */
   readonly unanswered: number;
   /** Milliseconds after which a request that still waits gets 503. */
   readonly waitMs: number;
+  /** Look-ups at once. Requests whose secret is cached need look-ups too, and must not wait behind these for a connection. */
+  readonly lookUps: number;
+  /** Whether each client is looked up before it waits, so that a slot never waits for a look-up; otherwise only in the overflow queue. */
+  readonly looksUpFirst: boolean;
+  /** Places that a client id has in the overflow queue for each network. */
+  readonly placesOfPair: number;
 }
 
-/** One verification at a time suits two cores; the FIFO queue holds 0.2 s of a core's work at cost 10. */
+/**
+ * The FIFO queue holds 0.2 s of a core's work at cost 10. Ten seconds are as long as callers commonly wait: after a restart
+ * nobody is refused while the cores can verify in this time what arrives at once.
+ */
 export const VERIFICATION_QUEUE_LIMITS: VerificationQueueLimits = {
   concurrent: 1,
+  concurrentCheap: 2,
   fifoRounds: 4 * 2 ** 10,
-  overflow: 512,
   unanswered: 8_192,
-  waitMs: 2_000,
+  waitMs: 10_000,
+  lookUps: 16,
+  looksUpFirst: true,
+  placesOfPair: 4,
 };
 
 /**
- * Of each process that answers requests. The FIFO queue holds 0.2 s of a core's work, as above. Many clients with keys share
- * a process, and they wait in it as long as their assertions are right. One that waits holds its body, up to 16 KiB.
+ * The FIFO queue holds 0.2 s of a core's work. Many clients with keys share a process, and they wait in it as long as their
+ * assertions are right. One that waits holds its body, up to 16 KiB. An assertion cannot be guessed, so all may wait.
  */
 export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
   concurrent: 1,
+  concurrentCheap: 1,
   fifoRounds: 2_048,
-  overflow: 512,
   unanswered: 4_096,
   waitMs: 2_000,
+  lookUps: 16,
+  looksUpFirst: false,
+  placesOfPair: Infinity,
 };
 
-/** Clients and addresses whose work in the overflow queue is remembered. */
-export const SHARES_MAX = 2 * FLOWS_MAX;
+/** The highest cost of a cheap verification: 4 ms of a core, by BCrypt. */
+const CHEAP_COST_MAX = 6;
 
-/**
- * Look-ups at once for requests in the overflow queue. In a flood there are thousands of such requests; those whose secret is
- * cached need look-ups too, and would wait behind all of them for a connection to the database.
- */
-export const OVERFLOW_LOOK_UPS_MAX = 16;
-
-interface Attempt extends Waiting {
+interface Attempt {
+  readonly request: SlotRequest;
   readonly grant: (slot: VerificationSlot) => void;
   /** Answers with a fault, in whatever state the attempt is. */
-  readonly fail: (fault: DependencyUnavailable) => void;
+  readonly fail: (fault: unknown) => void;
   readonly stopWaitTimer: () => void;
   readonly answer: PromiseWithResolvers<SecretVerdict>;
 }
 
 /**
- * Lets few verifications run at once. The next ones wait in a short FIFO queue, in which all requests are alike. When it
- * is full, further requests wait in the overflow queue, which clients and addresses share fairly; all unregistered ids count
- * as one client. There, only a right secret is answered when it is verified. Every other request gets 503 exactly when the
- * waiting time is over. A flood hardly delays a client with a valid secret, and neither an answer nor its time tells a wrong
- * secret from an unknown id. Each queue gets half of the work, so the FIFO queue moves at the same speed whatever waits in
- * the other. Decision 0202 has the reasons.
+ * Lets few verifications run at once. The next ones wait in a short FIFO queue, in which all requests are alike. When it is
+ * full, and until nobody waits there any more, further requests wait in the overflow queue, which clients and networks share
+ * fairly; all unregistered ids count as one client. There, only a right secret is answered when it is verified. Every other
+ * request gets 503 exactly when the waiting time is over. A flood hardly delays a client with a valid secret, and neither an
+ * answer nor its time tells a wrong secret from an unknown id. Decision 0202 has the reasons.
  */
-export class VerificationQueue implements ClosableVerificationSlots {
+export class VerificationQueue implements VerificationSlots {
   readonly #limits: VerificationQueueLimits;
   readonly #kind: VerificationKind;
-  readonly #waiting: WaitingVerifications<Attempt>;
   /** All attempts without an answer, except those from the FIFO queue whose verification runs. */
   readonly #unanswered = new Set<Attempt>();
-  /** Attempts for the overflow queue that wait until their client is looked up, first come, first served. */
+  /** Attempts that wait until their client is looked up, first come, first served. */
   readonly #toLookUp = new Set<Attempt>();
   #lookUps = 0;
+  readonly #fifo = new Set<Attempt>();
+  /** The work that waits in the FIFO queue. */
+  #fifoRounds = 0;
+  readonly #overflow: FairQueue<Attempt>;
   /** The attempts whose verification runs. */
   readonly #running = new Set<Attempt>();
+  /** Whether the last request was for a cheap verification. All secrets cost the same at a time. */
+  #isCheap = false;
   #closed = false;
 
   constructor(limits = VERIFICATION_QUEUE_LIMITS, kind: VerificationKind = 'secret verification') {
     this.#limits = limits;
     this.#kind = kind;
-    this.#waiting = new WaitingVerifications(limits.fifoRounds * limits.concurrent, limits.overflow);
+    this.#overflow = new FairQueue(limits.placesOfPair);
   }
 
   /** Verifications that run, that wait in each queue, and the requests without an answer. */
@@ -96,22 +109,18 @@ export class VerificationQueue implements ClosableVerificationSlots {
     readonly overflow: number;
     readonly unanswered: number;
   } {
-    return { running: this.#running.size, ...this.#waiting.load, unanswered: this.#unanswered.size };
+    const [running, unanswered] = [this.#running.size, this.#unanswered.size];
+    return { running, fifo: this.#fifo.size, overflow: this.#overflow.size, unanswered };
   }
 
-  /** Clients and addresses whose work in the overflow queue is remembered, at most {@link SHARES_MAX}. */
+  /** Clients and networks whose share of the overflow queue is remembered. */
   get shares(): number {
-    return this.#waiting.shares;
+    return this.#overflow.shares;
   }
 
   /** What bounds `load`; the FIFO queue is bounded by the work in it. */
   get limits(): VerificationQueueLimits {
     return this.#limits;
-  }
-
-  /** Attempts are not limited here. */
-  hasAttemptsLeft(): boolean {
-    return true;
   }
 
   async acquire(request: SlotRequest): Promise<VerificationSlot> {
@@ -120,10 +129,11 @@ export class VerificationQueue implements ClosableVerificationSlots {
     if (this.#unanswered.size >= this.#limits.unanswered) {
       throw new SlotsExhausted('the verification queue is full', this.#kind);
     }
+    this.#isCheap = request.cost <= CHEAP_COST_MAX;
     const granted = Promise.withResolvers<VerificationSlot>();
     const attempt = this.#createAttempt(request, granted);
     this.#unanswered.add(attempt);
-    if (!this.#waiting.addToFifo(attempt)) {
+    if (this.#limits.looksUpFirst || !this.#addToFifo(attempt)) {
       this.#toLookUp.add(attempt);
       this.#startLookUps();
     }
@@ -141,20 +151,20 @@ export class VerificationQueue implements ClosableVerificationSlots {
     const answer = Promise.withResolvers<SecretVerdict>();
     const { disconnected } = request.caller;
     const onDisconnected = () => attempt.fail(this.#fault('the caller has disconnected'));
-    const waitMs = Math.min(this.#limits.waitMs, request.waitMs ?? Infinity);
     const late = () => attempt.fail(new SlotsExhausted('no slot was free in time', this.#kind));
-    const timer = setTimeout(late, waitMs);
+    const timer = setTimeout(late, this.#limits.waitMs);
     const attempt: Attempt = {
       request,
       answer,
       grant: granted.resolve,
       stopWaitTimer: () => clearTimeout(timer),
-      fail: (reason) => {
+      fail: (fault) => {
         this.#unanswered.delete(attempt);
-        this.#waiting.remove(attempt);
+        this.#removeFromFifo(attempt);
+        this.#overflow.remove(attempt);
         this.#toLookUp.delete(attempt);
-        granted.reject(reason);
-        answer.reject(reason);
+        granted.reject(fault);
+        answer.reject(fault);
         this.#startNext();
       },
     };
@@ -169,43 +179,62 @@ export class VerificationQueue implements ClosableVerificationSlots {
     return attempt;
   }
 
+  get #concurrent(): number {
+    const { concurrent, concurrentCheap } = this.#limits;
+    return this.#isCheap ? concurrentCheap : concurrent;
+  }
+
   #startLookUps(): void {
     for (const attempt of this.#toLookUp) {
-      if (this.#lookUps >= OVERFLOW_LOOK_UPS_MAX) return;
+      if (this.#lookUps >= this.#limits.lookUps) return;
       this.#toLookUp.delete(attempt);
       this.#lookUps += 1;
-      const ended = Promise.withResolvers<void>();
-      const timer = setTimeout(ended.resolve, this.#limits.waitMs);
-      void this.#addToOverflow(attempt).finally(ended.resolve);
-      void ended.promise.then(() => {
-        clearTimeout(timer);
+      void this.#lookUp(attempt).finally(() => {
         this.#lookUps -= 1;
         this.#startLookUps();
       });
     }
   }
 
-  /** Only here, where every answer but a right secret has the same time, is the client looked up while the request waits. */
-  async #addToOverflow(attempt: Attempt): Promise<void> {
+  /** What depends on the outcome is only the order in the overflow queue, where every answer but a right secret has the same time. */
+  async #lookUp(attempt: Attempt): Promise<void> {
     try {
       const isRegistered = await attempt.request.isRegistered();
       // The caller may have got an answer in the meantime.
-      if (this.#unanswered.has(attempt)) this.#waiting.addToOverflow(attempt, isRegistered);
-    } catch (reason) {
-      attempt.fail(reason instanceof DependencyUnavailable ? reason : this.#fault('the look-up failed'));
+      if (!this.#unanswered.has(attempt)) return;
+      if (!this.#limits.looksUpFirst || !this.#addToFifo(attempt)) this.#overflow.add(attempt, isRegistered);
+    } catch (fault) {
+      attempt.fail(fault);
     }
     this.#startNext();
   }
 
+  /** Returns false if it has no room there. Nobody overtakes those that wait in the overflow queue. */
+  #addToFifo(attempt: Attempt): boolean {
+    const rounds = roundsOf(attempt);
+    const fits =
+      this.#fifo.size === 0 || this.#fifoRounds + rounds <= this.#limits.fifoRounds * this.#limits.concurrent;
+    if (this.#overflow.size > 0 || !fits) return false;
+    this.#fifo.add(attempt);
+    this.#fifoRounds += rounds;
+    return true;
+  }
+
+  #removeFromFifo(attempt: Attempt): void {
+    if (this.#fifo.delete(attempt)) this.#fifoRounds -= roundsOf(attempt);
+  }
+
   #startNext(): void {
-    while (this.#running.size < this.#limits.concurrent) {
-      const next = this.#waiting.takeNext();
+    while (this.#running.size < this.#concurrent) {
+      const [first] = this.#fifo;
+      const next = first ?? this.#overflow.take();
       if (next === undefined) return;
-      next.item.grant(this.#startSlot(next.item, next.queue));
+      this.#removeFromFifo(next);
+      next.grant(this.#startSlot(next, next === first ? 'fifo' : 'overflow'));
     }
   }
 
-  #startSlot(attempt: Attempt, queue: QueueName): VerificationSlot {
+  #startSlot(attempt: Attempt, queue: 'fifo' | 'overflow'): VerificationSlot {
     const { answer, stopWaitTimer } = attempt;
     this.#running.add(attempt);
     if (queue === 'fifo') {
@@ -216,7 +245,6 @@ export class VerificationQueue implements ClosableVerificationSlots {
       if (this.#running.delete(attempt)) this.#startNext();
     };
     return {
-      refusals: queue === 'fifo' ? 'immediate' : 'deferred',
       settle: (verdict) => {
         if (queue === 'fifo' || verdict === 'match') answer.resolve(verdict);
         release();
@@ -232,4 +260,8 @@ export class VerificationQueue implements ClosableVerificationSlots {
   #fault(reason: string): DependencyUnavailable {
     return verificationFault(reason, this.#kind);
   }
+}
+
+function roundsOf({ request }: Attempt): number {
+  return 2 ** request.cost;
 }

@@ -1,23 +1,10 @@
 import { createHmac, createSecretKey, hash, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../application/ports/clock.ts';
 import type { CachedVerification, PresentedSecret, VerifiedSecrets } from '../../application/ports/verified-secrets.ts';
 import type { StoredSecret } from '../../domain/stored-secret.ts';
 
-/** Secrets in the cache; the least recently used one is evicted. About 40 MB. */
-const SECRETS_MAX = 100_000;
-
-/** The part of an entry's lifetime after which it is due for another verification. */
-const RENEWED_AFTER = 0.8;
-
 /** The bytes of an HMAC-SHA-256, and of a SHA-256. */
 const DIGEST_BYTES = 32;
-
-interface VerifiedSecretCacheOptions {
-  /** How long an entry is valid, in seconds; 0 disables the cache. */
-  readonly lifetimeSeconds: number;
-  readonly secretsMax?: number;
-}
 
 /** One entry of the cache. Worth nothing without the cache's key. */
 interface VerifiedSecret {
@@ -25,40 +12,35 @@ interface VerifiedSecret {
   readonly presented: string;
   /** SHA-256 of the stored secret, likewise. */
   readonly stored: string;
-  /** When it was verified, in seconds since the epoch. */
-  readonly at: number;
 }
 
 /**
  * Verified secrets, as digests under a key that was generated when the service started. An entry is valid only for the
- * stored secret that it was verified against, so a new, locked or removed one misses the cache at once.
+ * stored secret that it was verified against, so a new, locked or removed one misses the cache at once, and none needs an age.
  *
- * The cache answers faster than BCrypt, so it would answer guesses faster too. Use it only while `VerificationSlots` has
- * attempts left for the caller.
+ * The cache answers faster than BCrypt, so it would answer guesses faster too. Use it only while the caller has `Attempts` left.
  */
 export class VerifiedSecretCache implements VerifiedSecrets {
-  readonly #clock: Clock;
-  readonly #options: VerifiedSecretCacheOptions;
   // With a KeyObject, a digest takes a fifth of the time that it takes with the key's bytes.
   readonly #key: KeyObject = createSecretKey(randomBytes(32));
-  readonly #entries: LRUCache<string, VerifiedSecret>;
+  /** Undefined if the cache is switched off. */
+  readonly #entries: LRUCache<string, VerifiedSecret> | undefined;
   #lookUps = 0;
   #hits = 0;
 
-  constructor(clock: Clock, options: VerifiedSecretCacheOptions) {
-    this.#clock = clock;
-    this.#options = options;
-    this.#entries = new LRUCache({ max: options.secretsMax ?? SECRETS_MAX });
+  /** @param max secrets in the cache, about 400 bytes each; the least recently used one is evicted. 0 switches the cache off. */
+  constructor(max: number) {
+    this.#entries = max === 0 ? undefined : new LRUCache({ max });
   }
 
   /** Secrets in the cache. */
   get size(): number {
-    return this.#entries.size;
+    return this.#entries?.size ?? 0;
   }
 
   /** The most secrets in the cache. */
   get max(): number {
-    return this.#entries.max;
+    return this.#entries?.max ?? 0;
   }
 
   /** Look-ups since the start, one for each presented secret. */
@@ -77,11 +59,12 @@ export class VerifiedSecretCache implements VerifiedSecrets {
     const presented = this.#digest(clientId, clientSecret);
     const place = placeOf(clientId, secretId);
     const entry = () => {
-      const found = this.#entries.get(place);
+      const found = this.#entries?.get(place);
       return found !== undefined && isEqual(found.presented, presented) ? found : undefined;
     };
     return {
-      state: () => this.#stateOf(entry()),
+      digest: presented,
+      isPresent: () => entry() !== undefined,
       isFor: (stored) => {
         const expected = entry()?.stored;
         const isForStored = expected !== undefined && isEqual(expected, digestOf(stored));
@@ -92,19 +75,10 @@ export class VerifiedSecretCache implements VerifiedSecrets {
         return isForStored;
       },
       add: (stored) => {
-        if (this.#options.lifetimeSeconds === 0) return;
-        const entry = { presented, stored: digestOf(stored), at: this.#clock.now() };
-        this.#entries.set(placeOf(clientId, copyOf(secretId)), entry);
+        const verified = { presented, stored: digestOf(stored) };
+        this.#entries?.set(placeOf(clientId, copyOf(secretId)), verified);
       },
     };
-  }
-
-  #stateOf(entry: VerifiedSecret | undefined): ReturnType<CachedVerification['state']> {
-    const { lifetimeSeconds } = this.#options;
-    const age = entry === undefined ? lifetimeSeconds : this.#clock.now() - entry.at;
-    // A negative age: the clock was set back, and nobody knows how old the entry is.
-    if (age >= lifetimeSeconds || age < 0) return 'absent';
-    return age < lifetimeSeconds * RENEWED_AFTER ? 'fresh' : 'expiring';
   }
 
   /** Each part follows its length, so that no two lists of parts give one text. */

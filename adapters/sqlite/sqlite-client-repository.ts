@@ -23,9 +23,9 @@ const FIND_CLIENT = `select ${FIELDS}, ${namedSecretOf('clients.id')} from clien
 const FIND_SECRET = `select secret, id, ${namedSecretOf('id')}
   from (select max(client_secret) as secret, max(id) as id from clients where client_id = ?1)`;
 
-/** As two digits. Reads the whole table: once, when the service starts. */
-const FIND_COSTS = `select distinct substr(encoded, 5, 2) as "cost"
-  from (select client_secret as encoded from clients union all select encoded from client_secrets) where encoded like '$2_$__$%'`;
+/** As two digits, also behind a lock or another prefix. Reads the whole table: once, when the service starts. */
+const FIND_COSTS = `select distinct substr(encoded, instr(encoded, '$2') + 4, 2) as "cost"
+  from (select client_secret as encoded from clients union all select encoded from client_secrets) where encoded like '%$2_$__$%'`;
 
 const countExpiring = (table: string) => `(select count(*) from ${table}
     where expires_at > unixepoch() and expires_at <= unixepoch() + ${EXPIRES_SOON_SECONDS})`;

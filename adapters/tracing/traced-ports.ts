@@ -36,7 +36,6 @@ export function tracedPorts(tracing: RequestTracing): ObservedPorts {
         ),
     }),
     slots: (port) => ({
-      hasAttemptsLeft: (clientId, network) => port.hasAttemptsLeft(clientId, network),
       acquire: (request) => tracing.step('wait for slot', () => port.acquire(request)),
     }),
     secrets: (port) => ({

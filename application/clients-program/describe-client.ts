@@ -80,7 +80,8 @@ export function describeWithCredentials(
 function describeCredentials(clientSecret: string, details: StoredDetails, now: number): CredentialsDocument {
   const withoutId: readonly Partial<NamedSecret>[] = hasSecretWithoutId(clientSecret) ? [{}] : [];
   const secrets = [...withoutId, ...details.secrets].map((secret) => {
-    return { ...shownOf(secret), expired: hasExpired(secret, now) };
+    const bcrypt_cost = costOf(secret.encoded ?? unlock(clientSecret));
+    return { ...shownOf(secret), bcrypt_cost, expired: hasExpired(secret, now) };
   });
   const keys = details.keys.map((key) => {
     const { key_id, jwk, expires_at = null } = key;
@@ -124,23 +125,28 @@ export function hasSecretWithoutId(stored: string): boolean {
 /** @param repetition the problem of an id that another client has too. */
 function describe(stored: ClientRegistrationFields, repetition: string | null): ClientDocument {
   const fields = { ...stored, scope: wholeTokens(stored.scope) };
-  const secret = StoredSecret.parse(unlock(fields.clientSecret));
-  const problem = repetition ?? problemOf(fields, secret);
+  const problem = repetition ?? problemOf(fields);
   return {
     id: fields.id,
     client_id: fields.clientId,
     client_name: fields.clientName,
     scope: fields.scope,
     state: isLocked(fields.clientSecret) ? 'disabled' : problem === null ? 'enabled' : 'broken',
-    bcrypt_cost: secret.kind === 'bcrypt' ? secret.cost : null,
+    bcrypt_cost: costOf(unlock(fields.clientSecret)),
     problem,
   };
 }
 
-function problemOf(client: ClientRegistrationFields, secret: StoredSecret): string | null {
+/** Null if it is not a BCrypt encoding. */
+function costOf(encoded: string): number | null {
+  return StoredSecret.parse(encoded).cost || null;
+}
+
+function problemOf(client: ClientRegistrationFields): string | null {
   const registration = ClientRegistration.of(client);
   if (!registration.ok) return describeProblem(registration.problem);
-  const isUsable = secret.kind === 'bcrypt' || unlock(client.clientSecret) === NO_SECRET;
+  const stored = unlock(client.clientSecret);
+  const isUsable = costOf(stored) !== null || stored === NO_SECRET;
   return isUsable ? null : 'client_secret must be a BCrypt encoding of cost 4 to 14';
 }
 

@@ -1,29 +1,33 @@
 import type { NamedSecret } from '../../domain/client-details.ts';
-import { NO_SECRET } from '../../domain/stored-secret.ts';
+import { BCRYPT_COST_MIN, CHOSEN_SECRET_COST, NO_SECRET } from '../../domain/stored-secret.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EncodeSecret, GenerateSecret } from '../ports/new-secrets.ts';
 
 /** Characters of the id in front of a generated secret: no two secrets of a client ever have the same. */
 const SECRET_ID_LENGTH = 10;
 
+/** The BCrypt cost of a generated secret: stretching adds nothing to 256 random bits, which nobody can guess. */
+const GENERATED_COST = BCRYPT_COST_MIN;
+
 /** A secret without an id. */
-export interface SecretRequest {
+export interface SecretRequest extends CostRequest {
   /** Generated if it is undefined. */
   readonly secret: string | undefined;
-  /** BCrypt cost, 4 to 14. */
-  readonly cost: number;
+}
+
+interface CostRequest {
+  /** BCrypt cost, 4 to 14; if it is undefined, the least for a generated secret and {@link CHOSEN_SECRET_COST} for another one. */
+  readonly cost: number | undefined;
 }
 
 /** A secret with an id, to generate. */
-export interface NamedSecretRequest {
+export interface NamedSecretRequest extends CostRequest {
   /** For people; the day if it is undefined. */
   readonly name?: string | undefined;
   /** Seconds since the epoch; undefined if it never expires. */
   readonly expiresAt?: number | undefined;
   /** How long the valid secret that it replaces stays valid; undefined if it replaces none. */
   readonly keepOldSeconds?: number | undefined;
-  /** BCrypt cost, 4 to 14. */
-  readonly cost: number;
 }
 
 export interface SecretParts {
@@ -47,10 +51,11 @@ export async function newSecret(
   request: SecretRequest | NamedSecretRequest,
 ): Promise<NewSecret> {
   if ('secret' in request) {
-    const { secret = generateSecret(), cost } = request;
+    const cost = request.cost ?? (request.secret === undefined ? GENERATED_COST : CHOSEN_SECRET_COST);
+    const { secret = generateSecret() } = request;
     return { secret, clientSecret: await encodeSecret(secret, cost), secrets: [] };
   }
-  const { name = dayOf(clock.now()), expiresAt, cost } = request;
+  const { name = dayOf(clock.now()), expiresAt, cost = GENERATED_COST } = request;
   const secret_id = generateSecret().slice(0, SECRET_ID_LENGTH);
   const secret = `${secret_id}.${generateSecret()}`;
   const encoded = await encodeSecret(secret, cost);

@@ -12,3 +12,13 @@ export interface RequestOrigin {
   /** The address of the caller, or of a proxy that is not trusted. */
   readonly remoteAddress: string;
 }
+
+/**
+ * Waits without counting the caller's request as work of this process. Afterwards it counts again if the outcome is one that
+ * there is more work to do for. Resolves and rejects as `wait` does.
+ */
+export type WaitUncounted = <Outcome>(
+  caller: Caller,
+  wait: () => Promise<Outcome>,
+  isMoreWork: (outcome: Outcome) => boolean,
+) => Promise<Outcome>;

@@ -130,9 +130,7 @@ export interface CacheLoad {
 }
 
 /** Secret verifications that run, that wait in each queue, and the requests without an answer; or what bounds them. */
-export type Verifications = Readonly<
-  Record<'running' | 'fifo' | 'overflow' | 'shares' | 'paced' | 'unanswered', number>
->;
+export type Verifications = Readonly<Record<'running' | 'fifo' | 'overflow' | 'shares' | 'unanswered', number>>;
 
 /** How many durations were at most as long as each bound, in seconds. The last bound is `+Inf`. */
 export type DurationCounts = Readonly<Record<string, number>>;

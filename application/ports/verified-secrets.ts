@@ -9,20 +9,23 @@ export interface PresentedSecret extends SecretCredentials {
 
 /** What the cache contains for one presented secret. */
 export interface CachedVerification {
-  /**
-   * Whether the presented secret was verified for this client id. `expiring`: yes, and it is due for another
-   * verification. `absent`: only a verification can tell. Does not say yet that the stored secret is still the same.
-   */
-  state(): 'fresh' | 'expiring' | 'absent';
+  /** The same for the same client id and secret, and worth nothing outside of this process. */
+  readonly digest: string;
+
+  /** Whether the presented secret was verified for this client id. Does not say yet that the stored secret is still the same. */
+  isPresent(): boolean;
 
   /** Whether the secret was verified against exactly this stored secret. A new, locked or removed one misses. */
   isFor(stored: StoredSecret): boolean;
 
-  /** Records that the secret was verified against this stored secret just now. */
+  /** Records that the secret was verified against this stored secret. */
   add(stored: StoredSecret): void;
 }
 
-/** The cache of verified secrets: a client with a cache hit needs no verification. It contains no refusals. */
+/**
+ * The cache of verified secrets: a client with a cache hit needs no verification. It contains no refusals. What was verified
+ * stays verified as long as the stored secret is the same.
+ */
 export interface VerifiedSecrets {
   /** Looks up a presented secret. Needs no registration, so it can precede the look-up. Costs one digest. Never fails. */
   lookUp(presented: PresentedSecret): CachedVerification;

@@ -2,7 +2,6 @@ import type { DependencyContainer } from 'tsyringe';
 import { NodeCryptoAssertionVerifier } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
 import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
-import { PacedAttempts } from '../../adapters/secrets/paced-attempts.ts';
 import { PlainSecretVerifier } from '../../adapters/secrets/plain-secret-verifier.ts';
 import {
   ASSERTION_QUEUE_LIMITS,
@@ -12,13 +11,20 @@ import {
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
 import { AuthenticateBySecret } from '../../application/authenticate-by-secret.ts';
 import { AuthenticateClient } from '../../application/authenticate-client.ts';
+import { UNLIMITED_ATTEMPTS } from '../../application/ports/attempts.ts';
 import { VerifyAssertion } from '../../application/verify-assertion.ts';
 import { usesSecrets } from '../../domain/authentication-method.ts';
-import { StoredSecret } from '../../domain/stored-secret.ts';
+import { StoredSecret, unlock } from '../../domain/stored-secret.ts';
 import type { Service } from '../capability.ts';
 import { PARTS } from '../parts.ts';
 import { type Get, part } from '../registration.ts';
 import { NO_RESOURCES } from '../storages.ts';
+
+/** Connections to the database that are left to requests whose secret is cached, while secrets are looked up. */
+const CONNECTIONS_LEFT = 2;
+
+/** Cores that expensive BCrypt checks leave to tokens that need none. */
+const CORES_LEFT = 1;
 
 /** Clients, their secrets, and the queues in which their credentials are verified. */
 export function registerClientParts(parts: DependencyContainer, { configuration, settings }: Service): void {
@@ -26,30 +32,27 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
   part(parts, PARTS.clientRepository, (get) => get(PARTS.storage).clients);
   part(parts, PARTS.clientResources, (get) => get(PARTS.storage).resources ?? NO_RESOURCES);
 
-  part(parts, PARTS.verifiedSecrets, (get) => {
-    const lifetimeSeconds = settings.CLIENT_SECRET_REMEMBERED_SECONDS;
-    return new VerifiedSecretCache(get(PARTS.clock), { lifetimeSeconds });
-  });
+  part(parts, PARTS.verifiedSecrets, () => new VerifiedSecretCache(settings.CLIENT_SECRET_CACHE_MAX));
   part(parts, PARTS.verificationQueue, (get) => {
-    const { runningMax: concurrent } = get(PARTS.poolWorks).bcrypt.load;
-    return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent });
+    const { runningMax: concurrentCheap } = get(PARTS.poolWorks).bcrypt.load;
+    const concurrent = Math.max(1, concurrentCheap - CORES_LEFT);
+    const lookUps = Math.max(1, settings.DATABASE_POOL_SIZE - CONNECTIONS_LEFT);
+    return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent, concurrentCheap, lookUps });
   });
-  part(parts, PARTS.pacedAttempts, () => new PacedAttempts());
-  part(parts, PARTS.verificationSlots, (get) => {
-    const queue = get(PARTS.verificationQueue);
+  part(parts, PARTS.attempts, () => {
     const failuresPerMinute = settings.CLIENT_FAILURES_PER_MINUTE;
-    if (failuresPerMinute === 0) return queue;
-    return new AttemptLimiter(queue, { failuresPerMinute, paced: get(PARTS.pacedAttempts) });
+    return failuresPerMinute === 0 ? UNLIMITED_ATTEMPTS : new AttemptLimiter({ failuresPerMinute });
   });
   part(parts, PARTS.bcryptVerifier, (get) => {
     const { CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax } = settings;
     const onCostFound = (found: number) => get(PARTS.log).warn({ event: 'secret_cost_found', cost: found });
     const { run } = get(PARTS.poolWorks).bcrypt;
     const verifier = new BcryptSecretVerifier({ run, cost, costMax, onCostFound });
-    for (const { clientSecret, details } of clients) {
-      const encoded = [clientSecret, ...(details?.secrets ?? []).map((secret) => secret.encoded)];
-      for (const text of encoded) verifier.includeCost(StoredSecret.parse(text).cost);
-    }
+    const encoded = clients.flatMap(({ clientSecret, details }) => [
+      clientSecret,
+      ...(details?.secrets ?? []).map((secret) => secret.encoded),
+    ]);
+    verifier.useCosts(encoded.map((text) => StoredSecret.parse(unlock(text)).cost));
     return verifier;
   });
   part(parts, PARTS.secretVerifier, (get) => {
@@ -60,9 +63,11 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
     const observe = get(PARTS.observe);
     return new AuthenticateBySecret({
       clients: observe.clients(get(PARTS.clientRepository)),
+      attempts: get(PARTS.attempts),
       verifiedSecrets: get(PARTS.verifiedSecrets),
-      slots: get(PARTS.loadLimit).withUncountedWaits(observe.slots(get(PARTS.verificationSlots))),
+      slots: observe.slots(get(PARTS.verificationQueue)),
       secrets: observe.secrets(get(PARTS.secretVerifier)),
+      waitUncounted: get(PARTS.loadLimit).waitUncounted,
     });
   };
 
@@ -72,8 +77,11 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
   part(parts, PARTS.assertionQueue, () => new VerificationQueue(ASSERTION_QUEUE_LIMITS, 'assertion verification'));
   part(parts, PARTS.verifyAssertion, (get) => {
     const observe = get(PARTS.observe);
-    const slots = get(PARTS.loadLimit).withUncountedWaits(observe.slots(get(PARTS.assertionQueue)));
-    return new VerifyAssertion(observe.assertions(get(PARTS.assertionVerifier)), slots);
+    const [verifier, slots] = [
+      observe.assertions(get(PARTS.assertionVerifier)),
+      observe.slots(get(PARTS.assertionQueue)),
+    ];
+    return new VerifyAssertion(verifier, slots, get(PARTS.loadLimit).waitUncounted);
   });
   part(parts, PARTS.authenticateClient, (get) => {
     const methods = settings.CLIENT_AUTHENTICATION_METHODS;

@@ -2,7 +2,7 @@ import { IMPORTED_KEYS_MAX } from '../../adapters/jwt/node-crypto-assertion-veri
 import { SIGNATURES_MAX } from '../../adapters/jwt/signing-threads.ts';
 import type { Measure, MetricValues } from '../../adapters/prom-client/metric-values.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
-import { SHARES_MAX } from '../../adapters/secrets/verification-queue.ts';
+import { SHARES_MAX } from '../../adapters/secrets/fair-queue.ts';
 import { availableCores, memoryLimit } from '../../adapters/system/host-limits.ts';
 import { severityOf, statesOf } from '../../application/ports/health-check.ts';
 import type { Verifications } from '../../application/ports/telemetry.ts';
@@ -21,8 +21,8 @@ export function measureService(get: Get, settings: Settings): Measure {
     values.gauge('auth_host_cores', 'Cores that the service can use.', availableCores());
     const memoryHelp = 'Bytes of memory that the container may use, or that the machine has.';
     values.gauge('auth_host_memory_bytes', memoryHelp, memoryLimit());
-    const slots = get(PARTS.verificationSlots);
-    const { pairs, pairsMax } = slots instanceof AttemptLimiter ? slots : { pairs: 0, pairsMax: 0 };
+    const attempts = get(PARTS.attempts);
+    const { pairs, pairsMax } = attempts instanceof AttemptLimiter ? attempts : { pairs: 0, pairsMax: 0 };
     const countedHelp = 'Pairs of client id and address whose failed attempts are counted.';
     values.gauge('auth_failed_attempt_counts', countedHelp, pairs, pairsMax);
     const { inProgress } = get(PARTS.signingThreads);
@@ -48,7 +48,7 @@ function measureAssertions(get: Get, values: MetricValues): void {
   values.gauge('auth_assertion_verifications_unanswered', unansweredHelp, load.unanswered, limits.unanswered);
   const overflowHelp =
     'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.';
-  values.gauge('auth_assertion_verifications_overflow', overflowHelp, load.overflow, limits.overflow);
+  values.gauge('auth_assertion_verifications_overflow', overflowHelp, load.overflow, limits.unanswered);
   const rememberedHelp = 'Clients and addresses whose share of the overflow queue of assertions is remembered.';
   values.gauge('auth_assertion_verification_shares', rememberedHelp, shares, SHARES_MAX);
 }
@@ -58,12 +58,12 @@ export function verifications(
   get: Get,
   { CLIENT_SECRET_COST: cost }: Settings,
 ): { readonly now: Verifications; readonly bounds: Verifications } {
-  const [{ load, limits, shares }, paced] = [get(PARTS.verificationQueue), get(PARTS.pacedAttempts)];
-  const { concurrent: running, overflow, unanswered, fifoRounds } = limits;
-  const fifo = Math.max(1, Math.floor((fifoRounds * running) / 2 ** cost));
+  const { load, limits, shares } = get(PARTS.verificationQueue);
+  const { concurrent, concurrentCheap: running, unanswered, fifoRounds } = limits;
+  const fifo = Math.max(1, Math.floor((fifoRounds * concurrent) / 2 ** cost));
   return {
-    now: { ...load, shares, paced: paced.size },
-    bounds: { running, fifo, overflow, unanswered, shares: SHARES_MAX, paced: paced.max },
+    now: { ...load, shares },
+    bounds: { running, fifo, overflow: unanswered, unanswered, shares: SHARES_MAX },
   };
 }
 
@@ -85,14 +85,14 @@ function measureVerifications(get: Get, settings: Settings, values: MetricValues
   values.gauges(
     'queue',
     'auth_secret_verifications_waiting',
-    'BCrypt verifications that wait: in the FIFO queue, in the overflow queue that is used when the FIFO queue is full, or for the pace of attempts beyond the limit.',
-    { fifo: now.fifo, overflow: now.overflow, paced: now.paced },
+    'BCrypt verifications that wait: in the FIFO queue, or in the overflow queue that is used when the FIFO queue is full.',
+    { fifo: now.fifo, overflow: now.overflow },
   );
   values.gauges(
     'queue',
     'auth_secret_verifications_waiting_max',
     'The bound of auth_secret_verifications_waiting. The FIFO queue is bounded by the work in it.',
-    { overflow: bounds.overflow, paced: bounds.paced },
+    { overflow: bounds.overflow },
   );
   const sharesHelp = 'Clients and addresses whose share of the overflow queue is remembered.';
   values.gauge('auth_secret_verification_shares', sharesHelp, now.shares, bounds.shares);

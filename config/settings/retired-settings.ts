@@ -13,6 +13,10 @@ const RETIRED_SETTINGS: Readonly<Record<string, RetiredSetting>> = {
     instead: 'the service is one process: leave it out, and run replicas (docs/scaling.md)',
     harmless: (value) => value === '1',
   },
+  CLIENT_SECRET_REMEMBERED_SECONDS: {
+    instead:
+      'a verified secret stays verified until it changes: leave it out, or set CLIENT_SECRET_CACHE_MAX (0 switches the cache off)',
+  },
 };
 
 /** The environment without names that are no settings any more: nobody meant another setting by them. */

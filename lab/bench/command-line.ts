@@ -4,7 +4,7 @@ const REPOSITORIES = ['memory', 'postgres'] as const;
 export type Repository = (typeof REPOSITORIES)[number];
 
 /** The ways in which a token request with wrong credentials is refused. */
-export const PATHS = ['401', '401-assertion', '429-tested', '429-untested', '503-full', '503-late'] as const;
+export const PATHS = ['401', '401-assertion', '429', '503-full', '503-late'] as const;
 export type PathName = (typeof PATHS)[number];
 
 const MACHINES = ['quiet', 'busy'] as const;

@@ -128,7 +128,7 @@ async function startCandidates(
   const [signing, identified] = [signingClients(), await workloads('RS256', opened)];
   const signed = signing.register(keyless);
   const services = SERVICES_ON_POSTGRES;
-  const withoutCache = { environment: { CLIENT_SECRET_REMEMBERED_SECONDS: '0' } };
+  const withoutCache = { environment: { CLIENT_SECRET_CACHE_MAX: '0' } };
   const node = '@node-oauth/oauth2-server';
   const es256 = { environment: { TOKEN_SIGNING_ALG: 'ES256' } };
   const reuse = { environment: { TOKEN_REUSE_SECONDS: '60' } };

@@ -31,9 +31,6 @@ const ACTIVE_CLIENTS_MAX = 1_000;
 /** The cheapest BCrypt cost: after the warm-up every secret is cached, and only the look-ups are compared. */
 const TABLE_COST = 4;
 
-/** Longer than any run, so that no cached secret expires during a measurement. */
-const CACHE_SETTINGS = { CLIENT_SECRET_REMEMBERED_SECONDS: '86400' };
-
 /** `npm run bench -- growth`: the cost of registrations and connections. Returns whether all clients of the tables got their tokens. */
 export async function runGrowth(options: Options<'growth'>, opened: AsyncDisposableStack): Promise<boolean> {
   const generator = await findLoadGenerator();
@@ -68,7 +65,7 @@ async function startTables(
   for (const size of sizes) {
     say(`${size} registrations …`);
     const database = await databases.create();
-    const settings = { services: sizes.length, environment: CACHE_SETTINGS };
+    const settings = { services: sizes.length };
     // The first one creates the table.
     const first = new AsyncDisposableStack();
     await startOnPostgres(`${size}`, database, [], first, settings);

@@ -5,7 +5,8 @@ import { InMemoryFederatedClients } from '../../adapters/memory/federated-jwt/in
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { inMemoryClientKeys } from '../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { InMemoryUsedAssertions } from '../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
-import { VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
+import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
+import { ASSERTION_QUEUE_LIMITS, VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import {
@@ -26,7 +27,6 @@ import {
 } from '../../application/ports/federated-clients.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { type AssertionUse, UsedAssertionsFull, type UseOutcome } from '../../application/ports/used-assertions.ts';
-import type { SlotRequest, VerificationSlots } from '../../application/ports/verification-slots.ts';
 import { AuthenticateByKey } from '../../application/private-key-jwt/authenticate-by-key.ts';
 import { UseAssertion } from '../../application/private-key-jwt/use-assertion.ts';
 import { VerifyAssertion } from '../../application/verify-assertion.ts';
@@ -38,7 +38,7 @@ import { type PublicJwk, readPublicJwk } from '../../domain/public-jwk.ts';
 import type { RefusalReason } from '../../domain/refusal.ts';
 import { type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, secretIdOf } from '../../domain/stored-secret.ts';
-import { settled } from '../contracts/verification-slots.ts';
+import { settled, slotRequest } from '../contracts/verification-slots.ts';
 import { A_CALLER } from '../support/a-caller.ts';
 import { compactJws, generateSigningKey, parsed, type Seal } from '../support/assertions.ts';
 import { atOnce } from '../support/at-once.ts';
@@ -127,7 +127,7 @@ describe('AuthenticateClient', () => {
 
 describe('AuthenticateBySecret', () => {
   const CREDENTIALS = { clientId: CLIENT.clientId, clientSecret: REGISTERED_SECRET };
-  const LIFETIME_SECONDS = 300;
+  const FAILURES = 5;
 
   /** The use case with the service's own adapters. Each look-up, slot and verification is recorded, in order. */
   function world() {
@@ -135,8 +135,7 @@ describe('AuthenticateBySecret', () => {
     const clock = new FixedClock();
     const repository = new InMemoryClientRepository(new RandomIdGenerator(), clock);
     const queue = new VerificationQueue();
-    const requests: SlotRequest[] = [];
-    let slots: VerificationSlots = queue;
+    const attempts = new AttemptLimiter({ failuresPerMinute: FAILURES });
     const clients: ClientRepository = {
       findByClientId(clientId, secretId) {
         calls.push(`look up ${clientId}`);
@@ -149,13 +148,12 @@ describe('AuthenticateBySecret', () => {
     };
     const authenticateClient = authenticateBySecretWith({
       clients,
-      verifiedSecrets: new VerifiedSecretCache(clock, { lifetimeSeconds: LIFETIME_SECONDS }),
+      verifiedSecrets: new VerifiedSecretCache(100),
+      attempts,
       slots: {
-        hasAttemptsLeft: (clientId, address) => slots.hasAttemptsLeft(clientId, address),
         acquire(request) {
           calls.push('acquire a slot');
-          requests.push(request);
-          return slots.acquire(request);
+          return queue.acquire(request);
         },
       },
       secrets: watchedBcrypt((stored) => calls.push(stored === undefined ? 'verify against nothing' : 'verify')),
@@ -166,10 +164,7 @@ describe('AuthenticateBySecret', () => {
     repository.add({ ...CLIENT, clientId: 'expensive', clientSecret: CLIENT.clientSecret.replace('$04$', '$31$') });
     repository.add({ ...CLIENT, clientId: 'scopeless', scope: '' });
     const verifications = () => calls.filter((call) => call.startsWith('verify')).length;
-    const replaceSlots = (replacement: VerificationSlots) => {
-      slots = replacement;
-    };
-    return { calls, clock, queue, repository, requests, replaceSlots, verifications, authenticateClient };
+    return { calls, clock, queue, attempts, repository, verifications, authenticateClient };
   }
 
   it('returns the registration of a client whose secret is right', async () => {
@@ -264,111 +259,94 @@ describe('AuthenticateBySecret', () => {
     }
   });
 
-  it('verifies a right secret once in its lifetime in the cache', async () => {
-    const { authenticateClient, clock, requests, verifications } = world();
-    for (let time = 0; time < 5; time += 1) await authenticateClient.execute(CREDENTIALS, A_CALLER);
+  it('verifies a right secret once, however much time passes, until what is stored changes', async () => {
+    const { authenticateClient, calls, clock, repository, verifications } = world();
+    for (let time = 0; time < 5; time += 1) {
+      expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
+      clock.advance(1_000_000);
+    }
     expect(verifications()).toBe(1);
-    expect(requests).toHaveLength(1);
-    clock.advance(LIFETIME_SECONDS);
-    await authenticateClient.execute(CREDENTIALS, A_CALLER);
+    expect(calls.filter((call) => call === 'acquire a slot')).toHaveLength(1);
+    repository.remove(CLIENT.clientId);
+    repository.add({ ...CLIENT, clientSecret: bcrypt.hashSync(REGISTERED_SECRET, 4) });
+    expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
     expect(verifications()).toBe(2);
   });
 
-  it('verifies a client that sends many requests at once a single time', async () => {
+  it('verifies a client that sends many requests at once a single time, and counts one attempt', async () => {
     const { authenticateClient, verifications } = world();
     const outcomes = await Promise.all(
-      Array.from({ length: 16 }, () => authenticateClient.execute(CREDENTIALS, A_CALLER)),
+      Array.from({ length: 20 * FAILURES }, () => authenticateClient.execute(CREDENTIALS, A_CALLER)),
     );
     expect(outcomes.every(({ ok }) => ok)).toBe(true);
     expect(verifications()).toBe(1);
   });
 
-  it('renews an expiring cache entry once, in the background, while the client is served from the cache', async () => {
-    const { authenticateClient, clock, queue, requests, verifications } = world();
-    await authenticateClient.execute(CREDENTIALS, A_CALLER);
-    clock.advance(LIFETIME_SECONDS * 0.8);
-    for (let time = 0; time < 3; time += 1) {
-      expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
+  it('shares no refusal between requests at once: each guess is an attempt', async () => {
+    const { authenticateClient, verifications } = world();
+    const wrong = { ...CREDENTIALS, clientSecret: 'wrong-secret' };
+    const outcomes = await Promise.all(
+      Array.from({ length: 2 * FAILURES }, () => authenticateClient.execute(wrong, A_CALLER)),
+    );
+    expect(verifications()).toBe(FAILURES);
+    const reasons = outcomes.map((outcome) => (outcome.ok ? 'ok' : outcome.problem.reason));
+    expect(reasons.filter((reason) => reason === 'secret_wrong')).toHaveLength(FAILURES);
+    expect(reasons.filter((reason) => reason === 'attempts_exhausted')).toHaveLength(FAILURES);
+  });
+
+  it('goes on for the others when one of the callers that share an attempt disconnects, and ends when all have', async () => {
+    const { authenticateClient, calls, queue, verifications } = world();
+    const held = await queue.acquire(slotRequest());
+    const [first, second] = [new AbortController(), new AbortController()];
+    const ask = ({ signal }: AbortController) =>
+      authenticateClient.execute(CREDENTIALS, { ...A_CALLER, disconnected: signal });
+    const [one, other] = [ask(first), ask(second)];
+    first.abort();
+    await expect(one).rejects.toThrow(DependencyUnavailable);
+    await until(() => queue.load.fifo === 1, 'the shared attempt waits');
+    second.abort();
+    await expect(other).rejects.toThrow(DependencyUnavailable);
+    expect(queue.load).toMatchObject({ fifo: 0, unanswered: 0 });
+    const third = ask(new AbortController());
+    held.release();
+    expect((await third).ok).toBe(true);
+    expect([verifications(), calls.filter((call) => call === 'acquire a slot')]).toEqual([
+      1,
+      Array(2).fill('acquire a slot'),
+    ]);
+  });
+
+  it('refuses with slow_down if no attempts are left at this network, whatever the secret, and then looks nothing up', async () => {
+    const { authenticateClient, attempts, calls } = world();
+    expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
+    for (const clientId of [CLIENT.clientId, 'nobody']) {
+      for (let count = 0; count < FAILURES; count += 1) attempts.count(clientId, A_CALLER.network);
     }
-    await until(() => verifications() === 2, 'the renewal has begun');
-    await until(() => queue.load.running === 0, 'the renewal has ended');
-    expect(requests.map(({ purpose }) => purpose)).toEqual(['attempt', 'renewal']);
-    clock.advance(LIFETIME_SECONDS * 0.5);
-    expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
-    expect(verifications()).toBe(2);
-    clock.advance(LIFETIME_SECONDS * 0.3);
-    expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
-    await until(() => verifications() === 3, 'the next renewal has begun');
-  });
-
-  it('serves from the cache if no slot is free for the renewal, until the lifetime is over', async () => {
-    const { authenticateClient, clock, replaceSlots } = world();
-    await authenticateClient.execute(CREDENTIALS, A_CALLER);
-    const outage = new DependencyUnavailable('secret verification', new Error('no slot was free in time'));
-    replaceSlots({ hasAttemptsLeft: () => true, acquire: () => Promise.reject(outage) });
-    clock.advance(LIFETIME_SECONDS - 1);
-    expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
-    clock.advance(1);
-    await expect(authenticateClient.execute(CREDENTIALS, A_CALLER)).rejects.toBe(outage);
-  });
-
-  it.each([
-    [CLIENT.clientId, true],
-    ['nobody', false],
-  ])(
-    'tells the slots that ask whether %s is registered, with the one look-up of the attempt',
-    async (clientId, expected) => {
-      const { authenticateClient, calls, queue, replaceSlots } = world();
-      const answers: boolean[] = [];
-      replaceSlots({
-        hasAttemptsLeft: () => true,
-        async acquire(request) {
-          answers.push(await request.isRegistered());
-          return queue.acquire(request);
-        },
-      });
-      await authenticateClient.execute({ ...CREDENTIALS, clientId, clientSecret: 'wrong-secret' }, A_CALLER);
-      expect(answers).toEqual([expected]);
-      expect(calls.filter((call) => call.startsWith('look up'))).toHaveLength(1);
-    },
-  );
-
-  it('refuses with slow_down if the attempts are exhausted, and then looks nothing up', async () => {
-    const { authenticateClient, calls, replaceSlots } = world();
-    replaceSlots({ hasAttemptsLeft: () => false, acquire: async () => 'attempts_exhausted' });
+    calls.length = 0;
     for (const clientId of [CLIENT.clientId, 'nobody']) {
       const client = await authenticateClient.execute({ ...CREDENTIALS, clientId }, A_CALLER);
       expect(client).toEqual({ ok: false, problem: { code: 'slow_down', reason: 'attempts_exhausted' } });
     }
-    expect(calls).toEqual(['acquire a slot', 'acquire a slot']);
+    expect(calls).toEqual([]);
+    // At another network, the cached secret is as good as ever.
+    expect((await authenticateClient.execute(CREDENTIALS, { ...A_CALLER, network: '198.51.100.1' })).ok).toBe(true);
   });
 
-  it('does not answer from the cache without a slot if the caller has no attempts left', async () => {
-    const { authenticateClient, calls, queue, replaceSlots, verifications } = world();
-    await authenticateClient.execute(CREDENTIALS, A_CALLER);
-    replaceSlots({ hasAttemptsLeft: () => false, acquire: (request) => queue.acquire(request) });
-    calls.length = 0;
-    expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
-    expect(calls).toEqual(['acquire a slot', `look up the secret of ${CLIENT.clientId}`, `look up ${CLIENT.clientId}`]);
-    expect(verifications()).toBe(0);
-  });
-
-  it('names the client of an attempt that was verified beyond the limit', async () => {
-    const { authenticateClient, replaceSlots } = world();
-    replaceSlots({
-      hasAttemptsLeft: () => false,
-      acquire: async () => ({ refusals: 'slow_down', settle: async () => 'attempts_exhausted', release: () => {} }),
+  it('counts an attempt that is refused, and none that a fault kept from being compared', async () => {
+    const outage = new DependencyUnavailable('client repository', new Error('connection refused'));
+    const attempts = new AttemptLimiter({ failuresPerMinute: FAILURES });
+    const authenticateClient = authenticateBySecretWith({
+      clients: { findByClientId: () => Promise.reject(outage), findSecret: () => Promise.reject(outage) },
+      secrets: watchedBcrypt(() => {}),
+      attempts,
     });
-    const exhausted = { code: 'slow_down', reason: 'attempts_exhausted' };
-    const wrong = { ...CREDENTIALS, clientSecret: 'wrong-secret' };
-    expect(await authenticateClient.execute(wrong, A_CALLER)).toEqual({
-      ok: false,
-      problem: { ...exhausted, clientId: CLIENT.clientId },
-    });
-    expect(await authenticateClient.execute({ ...wrong, clientId: 'nobody' }, A_CALLER)).toEqual({
-      ok: false,
-      problem: exhausted,
-    });
+    for (let count = 0; count < 3 * FAILURES; count += 1) {
+      await expect(authenticateClient.execute(CREDENTIALS, A_CALLER)).rejects.toBe(outage);
+    }
+    expect(attempts.pairs).toBe(0);
+    const own = world();
+    await own.authenticateClient.execute({ ...CREDENTIALS, clientSecret: 'wrong' }, A_CALLER);
+    expect(own.attempts.pairs).toBe(1);
   });
 
   it('frees the slot and passes the fault on if the verification fails', async () => {
@@ -398,7 +376,7 @@ describe('AuthenticateBySecret', () => {
       });
       const ask = (secret: string) =>
         own.authenticateClient.execute({ clientId: 'two', clientSecret: secret }, A_CALLER);
-      return { ...own, ask };
+      return Object.assign(own, { ask });
     };
 
     it('is authenticated by both, each verified once against one hash, and then cached beside the other', async () => {
@@ -467,7 +445,7 @@ describe('AuthenticateBySecret', () => {
 
 describe('VerifyAssertion', () => {
   const ASSERTION = parsed(compactJws({ alg: 'ES256' }, { sub: 'x', aud: 'y', exp: 1 }, () => Buffer.alloc(64)));
-  const LIMITS = { concurrent: 1, fifoRounds: 4, overflow: 2, unanswered: 4, waitMs: 200 };
+  const LIMITS = { ...ASSERTION_QUEUE_LIMITS, fifoRounds: 4, unanswered: 4, waitMs: 200 };
 
   const opened: VerificationQueue[] = [];
   afterEach(() => {
@@ -548,9 +526,8 @@ describe('VerifyAssertion', () => {
       dependency: 'assertion verification',
       cause: { message: 'the verification queue is full' },
     });
-    for (const verdict of ['key_unknown', 'signature_wrong', 'signature_wrong', 'verified'] as const)
+    for (const verdict of ['key_unknown', 'signature_wrong', 'signature_wrong', 'signature_wrong', 'verified'] as const)
       await step(verdict);
-    await step('signature_wrong');
     expect(await Promise.all([first, second, third])).not.toContain('verified');
     expect(await honest).toBe('verified');
     await expect(forged).rejects.toMatchObject({
@@ -627,7 +604,7 @@ describe('AuthenticateByKey', () => {
             return verifier.verify(assertion, jwks);
           },
         },
-        new VerificationQueue(),
+        new VerificationQueue(ASSERTION_QUEUE_LIMITS),
       ),
       useAssertion: new UseAssertion({
         use(uses) {
@@ -948,7 +925,7 @@ describe('AuthenticateByIdentity', () => {
           throw new DependencyUnavailable(`key set of ${asked}`, new Error('no key set'));
         },
       },
-      verifyAssertion: new VerifyAssertion(counting, new VerificationQueue()),
+      verifyAssertion: new VerifyAssertion(counting, new VerificationQueue(ASSERTION_QUEUE_LIMITS)),
       clients: counting,
       clock: new FixedClock(NOW),
       maxAgeSeconds: 3_600,

@@ -50,7 +50,7 @@ describe('how clients are managed', () => {
   /** A secret without an id, and nothing else. */
   const PLAIN = {
     authentication_methods: ['client_secret_post', 'client_secret_basic'],
-    secrets: [{ secret_id: null, name: null, expires_at: null, expired: false }],
+    secrets: [{ secret_id: null, name: null, expires_at: null, bcrypt_cost: 4, expired: false }],
     keys: [],
     federated_subjects: [],
     resources: [],
@@ -370,8 +370,8 @@ describe('how credentials are managed', () => {
       expect(await columnOf()).toBe(before);
       const secretId = secretIdOf(secretOf(added));
       expect((await shown()).secrets).toEqual([
-        { secret_id: null, name: null, expires_at: null, expired: false },
-        { secret_id: secretId, name: 'spring', expires_at: clock.now() + DAY, expired: false },
+        { secret_id: null, name: null, expires_at: null, bcrypt_cost: 4, expired: false },
+        { secret_id: secretId, name: 'spring', expires_at: clock.now() + DAY, bcrypt_cost: 4, expired: false },
       ]);
       expect((await use.changeClient('c', { remove: { secret_id: undefined } })).ok).toBe(true);
       expect(await columnOf()).toBe(NO_SECRET);

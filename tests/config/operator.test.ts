@@ -95,7 +95,7 @@ describe('the status of the service', () => {
     for (const name of ['running', 'unanswered'] as const) {
       expect(queue[name]).toBe(total(samples, `auth_secret_verifications_${name}`));
     }
-    for (const name of ['fifo', 'overflow', 'paced'] as const) {
+    for (const name of ['fifo', 'overflow'] as const) {
       expect(queue[name]).toBe(total(samples, 'auth_secret_verifications_waiting', { queue: name }));
     }
     const bound = (name: string, labels = {}) => total(samples, `auth_secret_verifications_${name}_max`, labels);
@@ -103,11 +103,10 @@ describe('the status of the service', () => {
       running: bound('running'),
       fifo: expect.any(Number),
       overflow: bound('waiting', { queue: 'overflow' }),
-      paced: bound('waiting', { queue: 'paced' }),
       unanswered: bound('unanswered'),
       shares: total(samples, 'auth_secret_verification_shares_max'),
     });
-    expect(queue.bounds.overflow).toBe(512);
+    expect(queue.bounds.overflow).toBe(8_192);
     expect(process).toEqual({
       cpu: expect.any(Number),
       memory_bytes: expect.any(Number),

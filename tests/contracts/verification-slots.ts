@@ -1,11 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
-import type {
-  ClosableVerificationSlots,
-  SlotRequest,
-  VerificationSlots,
-} from '../../application/ports/verification-slots.ts';
+import type { SlotRequest, VerificationSlots } from '../../application/ports/verification-slots.ts';
 import { A_CALLER } from '../support/a-caller.ts';
 
 /** A request for a cheap verification, of a registered client by default. */
@@ -14,7 +10,7 @@ export function slotRequest({
   ...more
 }: Partial<SlotRequest> & { readonly registered?: boolean } = {}): SlotRequest {
   const isRegistered = async () => registered;
-  return { clientId: 'a-client', cost: 4, caller: A_CALLER, purpose: 'attempt', isRegistered, ...more };
+  return { clientId: 'a-client', cost: 4, caller: A_CALLER, isRegistered, ...more };
 }
 
 /** A verification that ends with the verdict that the test gives it, at that moment. */
@@ -23,14 +19,13 @@ export function heldVerification() {
   return { end: resolve, verify: () => promise };
 }
 
-/** Uses a slot as AuthenticateClient does. */
+/** Uses a slot as AuthenticateBySecret does. */
 export async function verifyInSlot(
   slots: VerificationSlots,
   request: SlotRequest,
   verify: () => Promise<SecretVerdict>,
-): Promise<SecretVerdict | 'attempts_exhausted'> {
+): Promise<SecretVerdict> {
   const slot = await slots.acquire(request);
-  if (slot === 'attempts_exhausted') return slot;
   const verdict = await verify().catch((fault) => {
     slot.release();
     throw fault;
@@ -42,7 +37,7 @@ export async function verifyInSlot(
 export const settled = () => new Promise(setImmediate);
 
 /** The promises of VerificationSlots. `fresh` returns slots of which one is free at a time, and for which eight requests may wait. */
-export function describeVerificationSlots(name: string, fresh: () => ClosableVerificationSlots): void {
+export function describeVerificationSlots(name: string, fresh: () => VerificationSlots & { close(): void }): void {
   describe(`${name} keeps the promises of VerificationSlots`, () => {
     it.each(['match', 'mismatch', 'unusable_stored', 'unusable_presented'] as const)(
       'answers the verdict %s that settles a slot',

@@ -2,9 +2,9 @@ import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verif
 import { VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
 import { AuthenticateBySecret, type AuthenticateBySecretParts } from '../../application/authenticate-by-secret.ts';
+import { UNLIMITED_ATTEMPTS } from '../../application/ports/attempts.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { atOnce } from './at-once.ts';
-import { FixedClock } from './fixed-clock.ts';
 
 /** BCrypt at the lowest cost. Calls `onVerify` with the stored secret that it compares with. */
 export function watchedBcrypt(onVerify: (stored: Parameters<SecretVerifier['verify']>[1]) => void): SecretVerifier {
@@ -23,8 +23,10 @@ export function authenticateBySecretWith(
   parts: Pick<AuthenticateBySecretParts, 'clients' | 'secrets'> & Partial<AuthenticateBySecretParts>,
 ): AuthenticateBySecret {
   return new AuthenticateBySecret({
-    verifiedSecrets: new VerifiedSecretCache(new FixedClock(), { lifetimeSeconds: 300 }),
+    verifiedSecrets: new VerifiedSecretCache(1_000),
     slots: new VerificationQueue(),
+    attempts: UNLIMITED_ATTEMPTS,
+    waitUncounted: (_caller, wait) => wait(),
     ...parts,
   });
 }

@@ -46,8 +46,11 @@ export function clientAnswer({ client, credentials, secret }: ShownClient, messa
 
 /** The secrets of a client. */
 export function secretsAnswer({ secrets }: CredentialsDocument): Answer {
-  const rows = secrets.map((secret) => [secret.secret_id ?? '(no id)', secret.name ?? '', describeExpiry(secret)]);
-  const table = [['secret_id', 'name', 'validity'], ...rows];
+  const rows = secrets.map((secret) => {
+    const { secret_id, name, bcrypt_cost } = secret;
+    return [secret_id ?? '(no id)', name ?? '', `${bcrypt_cost}`, describeExpiry(secret)];
+  });
+  const table = [['secret_id', 'name', 'bcrypt_cost', 'validity'], ...rows];
   return { document: secrets, text: () => textTable(table, { heading: true }), messages: [] };
 }
 
@@ -72,7 +75,7 @@ function rowsOfCredentials(credentials: CredentialsDocument): Rows {
     ['authenticates by', authentication_methods.join(', ') || 'nothing'],
     ...secrets.map((secret) => {
       const what = secret.secret_id === null ? 'without an id' : `${secret.secret_id} (${secret.name})`;
-      return ['secret', `${what}, ${describeExpiry(secret)}`];
+      return ['secret', `${what}, BCrypt cost ${secret.bcrypt_cost}, ${describeExpiry(secret)}`];
     }),
     ...keys.map(({ key_id, kid, algorithms, ...expiry }) => {
       const named = kid === null ? '' : `kid ${kid}, `;

@@ -1,28 +1,37 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { FederatedSubject } from '../../../domain/client-details.ts';
-import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../../domain/stored-secret.ts';
+import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, CHOSEN_SECRET_COST } from '../../../domain/stored-secret.ts';
 import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
 import { SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
 import type { AnswerOptions } from '../terminal.ts';
-
-/** The BCrypt cost of new secrets by default: the same as the service's own default. */
-const DEFAULT_COST = 10;
 
 const SECONDS_OF_UNIT = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 
 /** A hundred years: a longer time is a mistake. */
 const SECONDS_MAX = 100 * 365 * 86_400;
 
-/** Options of commands that encode a secret. */
+/** Options of commands that encode a secret, which they generate if none is given. */
 export interface CostOptions extends AnswerOptions {
+  readonly cost?: number;
+}
+
+/** Options of commands that encode a secret that is given. */
+export interface GivenCostOptions extends AnswerOptions {
   readonly cost: number;
 }
 
-export const COST_OPTION = new Option('--cost <cost>', `BCrypt cost, ${BCRYPT_COST_MIN} to ${BCRYPT_COST_MAX}`)
-  .argParser(parseCost)
-  .default(DEFAULT_COST);
+const COSTS = `BCrypt cost, ${BCRYPT_COST_MIN} to ${BCRYPT_COST_MAX}`;
+
+/** For a secret that is generated, if nobody gives one. */
+export const COST_OPTION = new Option(
+  '--cost <cost>',
+  `${COSTS} (default: ${BCRYPT_COST_MIN} for a generated secret, otherwise ${CHOSEN_SECRET_COST})`,
+).argParser(parseCost);
+
+/** For a secret that is given. */
+export const GIVEN_COST_OPTION = new Option('--cost <cost>', COSTS).argParser(parseCost).default(CHOSEN_SECRET_COST);
 
 export interface SecretOptions extends CostOptions, ShortSecretOptions {
   readonly secretStdin?: true;

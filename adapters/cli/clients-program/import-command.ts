@@ -9,7 +9,7 @@ import { type AnswerStream, EXIT, Problem } from '../outcome.ts';
 import { printableJson } from '../printable.ts';
 import { withStorage } from '../with-storage.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
-import { COST_OPTION, type CostOptions } from './client-options.ts';
+import { GIVEN_COST_OPTION, type GivenCostOptions } from './client-options.ts';
 
 /** More clients than this are counted instead of named on standard error. */
 const NAMED_MAX = 100;
@@ -20,7 +20,7 @@ const CHUNK_SIZE = 262_144;
 /** Reads a clients file of any size in batches of entries. */
 export type StreamClientsFile = (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<readonly ImportEntry[]>;
 
-interface Options extends CostOptions {
+interface Options extends GivenCostOptions {
   readonly replace?: true;
   readonly dryRun?: true;
 }
@@ -40,7 +40,7 @@ export function importCommand(open: OpenClients, streamClientsFile: StreamClient
     options: [
       new Option('--replace', 'change existing clients instead of refusing the file'),
       new Option('--dry-run', 'change nothing, and say what would be changed').conflicts('json'),
-      COST_OPTION,
+      GIVEN_COST_OPTION,
       JSON_OPTION,
     ],
     async *run(options, path = '') {

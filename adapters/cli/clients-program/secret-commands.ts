@@ -12,6 +12,8 @@ import {
   EXPIRY_OPTIONS,
   type ExpiryOptions,
   expiryOf,
+  GIVEN_COST_OPTION,
+  type GivenCostOptions,
   parseDuration,
   SECRET_OPTIONS,
   type SecretOptions,
@@ -122,14 +124,14 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
 export function hashCommand(
   encodeSecret: EncodeSecret,
   stdin: Input,
-): CommandDefinition<CostOptions & ShortSecretOptions> {
+): CommandDefinition<GivenCostOptions & ShortSecretOptions> {
   return {
     usage: 'hash',
     summary: 'print the BCrypt encoding of a secret from standard input',
     description:
       'Prints the BCrypt encoding of the secret on standard input, as a clients file contains it. Needs no database.',
     examples: [`${PROGRAM_NAME} hash < secret.txt`, `npm run --silent clients -- hash --cost 12 < secret.txt`],
-    options: [COST_OPTION, SHORT_SECRET_OPTION],
+    options: [GIVEN_COST_OPTION, SHORT_SECRET_OPTION],
     async run({ cost, ...options }) {
       const encoded = await encodeSecret(await readSecret(stdin, options), cost);
       return { document: encoded, text: () => encoded, messages: [] };

@@ -1,5 +1,4 @@
-import type { Caller } from '../../../application/ports/caller.ts';
-import type { VerificationSlots } from '../../../application/ports/verification-slots.ts';
+import type { Caller, WaitUncounted } from '../../../application/ports/caller.ts';
 
 /** How often the event loop is checked, in milliseconds. */
 const CHECK_EVERY_MS = 100;
@@ -96,29 +95,17 @@ export class LoadLimit {
   }
 
   /**
-   * The same slots, but a request is not counted from when it asks for one until its secret is verified: the slots limit
-   * that themselves. After the verification it counts again if the limit allows. It is answered in any case, since the
-   * expensive part is done, and only as many a second get there as verifications end. A refusal is no work.
+   * Does not count a request while it waits for a verification, which the verification queue limits itself. Afterwards it counts
+   * again if the limit allows. It is answered in any case, since the expensive part is done, and only as many a second get
+   * there as verifications end. A refusal is no work.
    */
-  withUncountedWaits(slots: VerificationSlots): VerificationSlots {
-    return {
-      hasAttemptsLeft: (clientId, network) => slots.hasAttemptsLeft(clientId, network),
-      acquire: async (attempt) => {
-        const { caller } = attempt;
-        // A renewal runs in the background, where no request is counted.
-        if (!isCountable(caller)) return slots.acquire(attempt);
-        this.leave(caller.request);
-        const slot = await slots.acquire(attempt);
-        if (slot === 'attempts_exhausted') return slot;
-        const settle: typeof slot.settle = async (verdict) => {
-          const answered = await slot.settle(verdict);
-          if (answered === 'match') this.enter(caller.request);
-          return answered;
-        };
-        return { ...slot, settle };
-      },
-    };
-  }
+  readonly waitUncounted: WaitUncounted = async (caller, wait, isMoreWork) => {
+    if (!isCountable(caller)) return wait();
+    this.leave(caller.request);
+    const outcome = await wait();
+    if (isMoreWork(outcome)) this.enter(caller.request);
+    return outcome;
+  };
 }
 
 function isCountable(caller: Caller): caller is CountableCaller {

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
@@ -138,12 +139,19 @@ function answerFault(ctx: Exchange, fault: unknown): void {
     sendRefusal(ctx, httpRefusal('client_disconnected'));
   } else {
     ctx.state.fault = fault;
-    sendRefusal(ctx, httpRefusal(reasonOf(fault)));
+    sendRefusal(ctx, refusalOfFault(fault));
   }
 }
 
+/** How long those are told to wait that no slot was free for, at most, in seconds: each another time, so that they do not come back at once. */
+const RETRY_AFTER_SECONDS_MAX = 10;
+
+function refusalOfFault(fault: unknown): HttpRefusal {
+  if (!(fault instanceof SlotsExhausted)) return httpRefusal(reasonOf(fault));
+  return httpRefusal('slots_exhausted', { 'Retry-After': String(randomInt(1, RETRY_AFTER_SECONDS_MAX + 1)) });
+}
+
 function reasonOf(fault: unknown): HttpReason {
-  if (fault instanceof SlotsExhausted) return 'slots_exhausted';
   return fault instanceof DependencyUnavailable ? 'dependency_unavailable' : 'unforeseen';
 }
 

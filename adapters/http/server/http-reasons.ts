@@ -204,7 +204,7 @@ export const HTTP_REASONS = {
   slots_exhausted: {
     code: 'temporarily_unavailable',
     meaning:
-      'More secrets or assertions waited for verification than the cores can verify within 2 s: mostly guesses, which get this answer in place of 401. Clients whose secret is cached are served. In a flood, limit it for each address in front of the service; after a restart, wait; otherwise add cores.',
+      'More waited for verification than the cores can verify in time, 10 s for secrets and 2 s for assertions: mostly guesses, which get this answer in place of 401. Clients whose secret is cached are served. In a flood, limit it for each address in front of the service; after a restart, wait; otherwise add cores, or give clients generated secrets, whose hashes are cheap.',
   },
 } as const satisfies Record<string, ReasonRow>;
 

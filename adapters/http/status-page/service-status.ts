@@ -76,10 +76,10 @@ export class ServiceStatus {
   async sample(): Promise<void> {
     const reading = await this.#read().catch(() => undefined);
     if (reading === undefined) return;
-    const { fifo, overflow, paced } = this.#parts.queue();
+    const { fifo, overflow } = this.#parts.queue();
     const ready = statesOf(this.#parts.checks()).every((check) => check.ready);
     this.#topReason = topReason(this.#history.lastMinute(reading));
-    this.#history.add(reading, { at: this.#parts.clock.now(), ready, waiting: fifo + overflow + paced });
+    this.#history.add(reading, { at: this.#parts.clock.now(), ready, waiting: fifo + overflow });
   }
 
   async close(): Promise<void> {

@@ -33,7 +33,7 @@ interface RefusalPath {
 /** A connection gets at most 20 refusals a second without a delay. */
 const CONNECTIONS_IN_TURN = 128;
 
-/** Enough for answers that take two seconds. */
+/** Enough for answers that take ten seconds. */
 const SPACED_CONNECTIONS = 1_200;
 
 const UNLIMITED = 1_000_000;
@@ -43,9 +43,6 @@ const SLOW_COST = 14;
 
 /** From here on, a refusal has waited. */
 const WAITED_US = 100_000;
-
-/** An attempt beyond the limit that was not selected is refused after 1.5 s. */
-const NOT_SELECTED_US = 1_499_000;
 
 export const REFUSAL_PATHS: Readonly<Record<PathName, RefusalPath>> = {
   '401': {
@@ -61,17 +58,12 @@ export const REFUSAL_PATHS: Readonly<Record<PathName, RefusalPath>> = {
     collect: (target, accepts) =>
       inTurn(target, { accepts, requestFor: (clientId) => tokenRequest(target.forger.bodyOf(clientId)) }),
   },
-  // Each attempt is the only one of its client that waits, so it is selected, verified, and refused whatever the result.
-  '429-tested': {
+  // Beyond the limit, which is one attempt in two seconds.
+  '429': {
     failuresPerMinute: 1,
+    powerRequired: true,
     accepts: ({ status }) => status === 429,
-    collect: (target, accepts) => spaced(target, { accepts }, 100),
-  },
-  // Of each case, many attempts of one client wait, and few are selected.
-  '429-untested': {
-    failuresPerMinute: 1,
-    accepts: ({ status, microseconds }) => status === 429 && microseconds >= NOT_SELECTED_US,
-    collect: (target, accepts) => spaced(target, { accepts, clients: 1 }, 450),
+    collect: (target, accepts) => inTurn(target, { accepts, clients: 1 }),
   },
   '503-full': {
     module: 'small-queue.ts',
@@ -89,7 +81,7 @@ export const REFUSAL_PATHS: Readonly<Record<PathName, RefusalPath>> = {
     cost: SLOW_COST,
     failuresPerMinute: UNLIMITED,
     accepts: ({ status, microseconds }) => status === 503 && microseconds >= WAITED_US,
-    collect: (target, accepts) => spaced(target, { accepts }, 250),
+    collect: (target, accepts) => spaced(target, { accepts }, 100),
   },
 };
 

@@ -78,8 +78,8 @@ describe('credentials', () => {
       const listed = await clients(['secrets', 'list', 'billing', '--json']);
       const expires_at = Number(row?.['expires_at']);
       expect(listed.json()).toEqual([
-        { secret_id: null, name: null, expires_at: null, expired: false },
-        { secret_id: secretId, name: 'spring', expires_at, expired: false },
+        { secret_id: null, name: null, expires_at: null, bcrypt_cost: 4, expired: false },
+        { secret_id: secretId, name: 'spring', expires_at, bcrypt_cost: 4, expired: false },
       ]);
       expect(Math.abs(expires_at - Date.now() / 1_000 - 90 * 86_400)).toBeLessThan(600);
 
@@ -93,7 +93,9 @@ describe('credentials', () => {
       const shown = await clients(['show', 'billing']);
       expect(shown.stderr).toBe('');
       expect(shown.stdout).toMatch(/authenticates by │ client_secret_post, client_secret_basic/);
-      expect(shown.stdout).toMatch(new RegExp(`secret +│ ${secretId} \\(spring\\), expires at 20..-..-..T`));
+      expect(shown.stdout).toMatch(
+        new RegExp(`secret +│ ${secretId} \\(spring\\), BCrypt cost 4, expires at 20..-..-..T`),
+      );
       expect(added.stdout + listed.stdout + shown.stdout).not.toMatch(/\$2[aby]\$/);
     });
 
@@ -326,8 +328,11 @@ describe('clients', () => {
       expect(run.json()['client_id']).toMatch(/^[0-9a-f-]{36}$/);
     });
 
-    it('encodes at cost 10 by default', async () => {
-      expect((await clients(['add', 'billing', ...BILLING.slice(0, 4), '--json'])).json()['bcrypt_cost']).toBe(10);
+    it('encodes a generated secret at cost 4 by default, and one from standard input at cost 10', async () => {
+      const add = async (id: string, option: readonly string[], input = '') =>
+        (await clients(['add', id, ...BILLING.slice(0, 4), ...option, '--json'], input)).json()['bcrypt_cost'];
+      expect(await add('billing', [])).toBe(4);
+      expect(await add('chosen', ['--secret-stdin'], 'a-good-long-secret')).toBe(10);
     });
 
     it('reads a secret from standard input, removes one line break at its end, and never shows it', async () => {

@@ -2,7 +2,7 @@ import { createHmac, createPublicKey, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { InMemoryUsedAssertions } from '../../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
-import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
+import { ASSERTION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import type { USED_ASSERTIONS_LIMITS } from '../../../application/ports/used-assertions.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { slotRequest } from '../../contracts/verification-slots.ts';
@@ -815,7 +815,7 @@ describe('POST /oauth2/token: no capacity to verify assertions', () => {
   const PLATFORM_KEY = new WorkloadKey('platform', 'ES384');
 
   /** Room for one assertion of the most expensive kind. */
-  const LIMITS = { concurrent: 1, fifoRounds: 2 ** 5, overflow: 1, unanswered: 2, waitMs: 300 };
+  const LIMITS = { ...ASSERTION_QUEUE_LIMITS, fifoRounds: 2 ** 5, unanswered: 2, waitMs: 300 };
   const FLOOD = 20;
 
   const now = () => Math.floor(Date.now() / 1_000);
@@ -902,7 +902,7 @@ describe('POST /oauth2/token: no capacity to verify assertions', () => {
       expect((await withAssertion(sign())).status).toBe(200);
       expect(await bound('auth_assertion_verifications_unanswered')).toBe(0);
       expect(await bound('auth_assertion_verifications_unanswered_max')).toBe(LIMITS.unanswered);
-      expect(await bound('auth_assertion_verifications_overflow_max')).toBe(LIMITS.overflow);
+      expect(await bound('auth_assertion_verifications_overflow_max')).toBe(LIMITS.unanswered);
       expect(await bound('auth_assertion_verification_shares_max')).toBe(20_000);
     },
   );

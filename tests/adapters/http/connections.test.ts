@@ -24,9 +24,6 @@ import { HTTP_TIMEOUTS, type HttpServer } from '../../../adapters/http/server/ht
 import type { Route } from '../../../adapters/http/server/koa-application.ts';
 import { ListeningSockets } from '../../../adapters/http/server/listening-sockets.ts';
 import { Lifecycle, type RunningServerParts, startServer } from '../../../adapters/http/server/running-server.ts';
-import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
-import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
-import type { VerificationSlots } from '../../../application/ports/verification-slots.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { requestToken, send, sendRaw } from '../../support/http.ts';
 import { createHttpServer } from '../../support/http-server.ts';
@@ -838,98 +835,42 @@ describe('load', () => {
   }
 
   describe('a request that waits for a verification', () => {
-    const cost = 4;
-    const isRegistered = () => Promise.resolve(true);
-
-    function countedCaller(load: LoadLimit) {
-      const disconnect = new AbortController();
-      const caller: CountableCaller = { network: '192.0.2.1', disconnected: disconnect.signal, request: {} };
+    function countedCaller(load: LoadLimit): CountableCaller {
+      const caller = { network: '192.0.2.1', disconnected: new AbortController().signal, request: {} };
       expect(load.enter(caller.request)).toBe(true);
-      return { caller, disconnect };
+      return caller;
     }
 
-    const acquire = (slots: VerificationSlots, caller: CountableCaller) =>
-      slots.acquire({ clientId: 'client', cost, caller, purpose: 'attempt', isRegistered });
-
-    /** A verification of each of so many requests, which end at the same time. */
-    async function verifyTogether(load: LoadLimit, count: number, verdict: SecretVerdict) {
-      const slots = load.withUncountedWaits(
-        new VerificationQueue({
-          concurrent: count,
-          fifoRounds: 2 ** cost,
-          overflow: 0,
-          unanswered: count,
-          waitMs: 60_000,
-        }),
-      );
+    /** So many requests that wait for the same, and are counted again if it is true. */
+    async function waitTogether(load: LoadLimit, count: number, outcome: Promise<boolean>) {
       const callers: CountableCaller[] = [];
-      const verifying: Awaited<ReturnType<typeof acquire>>[] = [];
-      for (let number = 0; number < count; number += 1) {
-        const { caller } = countedCaller(load);
+      const waiting = Array.from({ length: count }, () => {
+        const caller = countedCaller(load);
         callers.push(caller);
-        verifying.push(await acquire(slots, caller));
+        const waits = load.waitUncounted(caller, () => outcome, Boolean);
         expect(load.inFlight).toBe(0);
-      }
-      const answers = await Promise.all(
-        verifying.map((slot) => (slot === 'attempts_exhausted' ? slot : slot.settle(verdict))),
-      );
-      return { callers, answers };
+        return waits;
+      });
+      return { callers, outcomes: await Promise.allSettled(waiting) };
     }
 
-    it('counts again when its secret is verified, up to the limit, and is answered in any case', async () => {
+    it('counts again when there is more work for it, up to the limit, and goes on in any case', async () => {
       const load = new LoadLimit(LIMITS, ON_TIME);
-      const { callers, answers } = await verifyTogether(load, 5, 'match');
-      expect(answers).toEqual(Array(5).fill('match'));
+      const { callers, outcomes } = await waitTogether(load, 5, Promise.resolve(true));
+      expect(outcomes).toEqual(Array(5).fill({ status: 'fulfilled', value: true }));
       expect(load.inFlight).toBe(3);
       for (const { request } of callers) load.leave(request);
       expect(load.inFlight).toBe(0);
     });
 
-    it('is not counted while it waits beyond the limit of its client, nor when there are no attempts left', async () => {
+    it.each([
+      ['is refused', () => Promise.resolve(false)],
+      ['ends with a fault', () => Promise.reject(new Error('the caller has disconnected'))],
+    ])('counts no more when it %s', async (_case, outcome) => {
       const load = new LoadLimit(LIMITS, ON_TIME);
-      const asked: unknown[] = [];
-      const slots = load.withUncountedWaits({
-        hasAttemptsLeft: (...pair) => {
-          asked.push(pair);
-          return false;
-        },
-        acquire: async () => 'attempts_exhausted',
-      });
-      expect(slots.hasAttemptsLeft('client', '192.0.2.1')).toBe(false);
-      expect(asked).toEqual([['client', '192.0.2.1']]);
-      const { caller } = countedCaller(load);
-      expect(await acquire(slots, caller)).toBe('attempts_exhausted');
-      expect(load.inFlight).toBe(0);
-    });
-
-    it('is not looked for in a renewal, which no request waits for', async () => {
-      const load = new LoadLimit(LIMITS, ON_TIME);
-      const { caller } = countedCaller(load);
-      const slots = load.withUncountedWaits({ hasAttemptsLeft: () => true, acquire: async () => 'attempts_exhausted' });
-      const { request, ...background } = caller;
-      await slots.acquire({ clientId: 'client', cost, caller: background, purpose: 'renewal', isRegistered });
-      expect(load.inFlight).toBe(1);
-      load.leave(request);
-    });
-
-    it('counts no more when it is refused', async () => {
-      const load = new LoadLimit(LIMITS, ON_TIME);
-      const { callers, answers } = await verifyTogether(load, 5, 'mismatch');
-      expect(answers).toEqual(Array(5).fill('mismatch'));
+      const { callers } = await waitTogether(load, 5, outcome());
       expect(load.inFlight).toBe(0);
       for (const { request } of callers) load.leave(request);
-      expect(load.inFlight).toBe(0);
-    });
-
-    it('counts no more when its client disconnects', async () => {
-      const load = new LoadLimit(LIMITS, ON_TIME);
-      const limits = { concurrent: 0, fifoRounds: 2 ** cost, overflow: 0, unanswered: 1, waitMs: 60_000 };
-      const slots = load.withUncountedWaits(new VerificationQueue(limits));
-      const { caller, disconnect } = countedCaller(load);
-      const acquired = acquire(slots, caller);
-      disconnect.abort();
-      await expect(acquired).rejects.toThrow('secret verification');
-      load.leave(caller.request);
       expect(load.inFlight).toBe(0);
     });
   });

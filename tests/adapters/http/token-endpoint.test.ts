@@ -1,14 +1,16 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
 import { bcryptEncoder } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
-import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
+import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import type { AuditEvent, AuditLog } from '../../../application/ports/audit-log.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { PARTS } from '../../../config/parts.ts';
+import { slotRequest } from '../../contracts/verification-slots.ts';
 import { openRawExchange, type RawExchange, readAnswers } from '../../hostile/raw-exchange.ts';
 import { atOnce } from '../../support/at-once.ts';
 import { type FormFields, getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../../support/http.ts';
@@ -457,27 +459,35 @@ describe('token endpoint', () => {
     });
   });
 
-  const NO_CAPACITY = { concurrent: 1, fifoRounds: 2 ** 4, overflow: 1, unanswered: 2, waitMs: 100 };
+  const NO_CAPACITY = {
+    ...VERIFICATION_QUEUE_LIMITS,
+    concurrentCheap: 1,
+    fifoRounds: 2 ** 4,
+    unanswered: 2,
+    waitMs: 100,
+  };
 
   describe('POST /oauth2/token: no capacity', () => {
+    const queue = new VerificationQueue(NO_CAPACITY);
     const service = serviceForSuite({
-      override: (container) => container.registerInstance(PARTS.verificationQueue, new VerificationQueue(NO_CAPACITY)),
+      override: (container) => container.registerInstance(PARTS.verificationQueue, queue),
     });
 
-    it('answers 503 with Retry-After at once if it cannot verify a secret, and continues to serve a client whose secret is verified', async () => {
+    it('answers 503 with a Retry-After that spreads the next requests if it cannot verify secrets, and continues to serve a client whose secret is verified', async () => {
       expect((await requestToken(service().url, GOOD)).status).toBe(200);
-      const flood = Array.from({ length: 20 }, () => requestToken(service().url, { ...GOOD, client_id: 'nobody' }));
-      const good = await requestToken(service().url, GOOD);
+      const held = await queue.acquire(slotRequest());
+      const flood = Array.from({ length: 20 }, (_, guess) =>
+        requestToken(service().url, { ...GOOD, client_id: 'nobody', client_secret: `guess-${guess}` }),
+      );
+      expect((await requestToken(service().url, GOOD)).status).toBe(200);
       const answers = await Promise.all(flood);
-      expect(good.status).toBe(200);
-      const refused = answers.filter(({ status }) => status === 503);
-      expect(answers.filter(({ status }) => status === 401).length + refused.length).toBe(answers.length);
-      expect(refused.length).toBeGreaterThan(0);
-      for (const answer of refused) {
-        expect(answer.text).toBe('{"error":"temporarily_unavailable"}');
-        expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+      held.release();
+      for (const answer of answers) {
+        expect([answer.status, answer.text]).toEqual([503, '{"error":"temporarily_unavailable"}']);
+        expect(answer.headers['retry-after']).toMatch(/^([1-9]|10)$/);
         expect(logLineOf(service(), answer)).toMatchObject({ reason: 'slots_exhausted' });
       }
+      expect(new Set(answers.map(({ headers }) => headers['retry-after'])).size).toBeGreaterThan(1);
     });
   });
 
@@ -655,12 +665,11 @@ describe('token endpoint', () => {
   describe('POST /oauth2/token: too many failures', () => {
     const service = serviceForSuite({
       environment: { CLIENT_FAILURES_PER_MINUTE: '3' },
-      clients: [GOOD_CLIENT, { ...GOOD_CLIENT, client_id: 'seen-client' }],
+      clients: [GOOD_CLIENT, { ...GOOD_CLIENT, client_id: 'seen-client' }, { ...GOOD_CLIENT, client_id: 'new-client' }],
     });
 
     const GUESSED = [GOOD.client_id, 'nobody'];
     const guesses = new Map<string, readonly HttpAnswer[]>();
-    // Their last answers wait for more than a second, so they wait at the same time.
     beforeAll(async () => {
       const guess = async (client_id: string) => {
         const answers: HttpAnswer[] = [];
@@ -684,13 +693,19 @@ describe('token endpoint', () => {
       expect(logLineOf(service(), answer)).toMatchObject({ reason: 'attempts_exhausted' });
     });
 
-    it('still issues a token for the right secret, cached or not, when it is selected', async () => {
-      const client = { ...GOOD, client_id: 'seen-client' };
-      expect((await requestToken(service().url, client)).status).toBe(200);
+    it.each(['cached', 'not cached'])('issues a token for the right secret within 5 s after them, %s', async (kind) => {
+      const client = { ...GOOD, client_id: `${kind === 'cached' ? 'seen' : 'new'}-client` };
+      if (kind === 'cached') expect((await requestToken(service().url, client)).status).toBe(200);
       for (let time = 0; time < 4; time += 1) {
         await requestToken(service().url, { ...client, client_secret: 'wrong-secret' });
       }
-      expect((await requestToken(service().url, client)).status).toBe(200);
+      const begin = performance.now();
+      let answer = await requestToken(service().url, client);
+      while (answer.status !== 200 && performance.now() < begin + 5_000) {
+        await delay(Number(answer.headers['retry-after']) * 1_000);
+        answer = await requestToken(service().url, client);
+      }
+      expect(answer.status).toBe(200);
     });
   });
 

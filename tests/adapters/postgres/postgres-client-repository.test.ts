@@ -106,7 +106,12 @@ describe('PostgresClientRepository', () => {
     await under.addSecret('client-1', { ...SECRET, encoded: SECRET.encoded.replace('$10$', '$12$') });
     expect((await without.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
     expect((await under.repository.findSecret('client-1', 'an-id'))?.cost).toBe(12);
-    expect(await under.repository.findCosts(60_000)).toEqual([4, 12]);
+    await under.add({
+      ...A_CLIENT,
+      clientId: 'locked',
+      clientSecret: `!${A_CLIENT.clientSecret.replace('$04$', '$09$')}`,
+    });
+    expect((await under.repository.findCosts(60_000))?.toSorted((one, other) => one - other)).toEqual([4, 9, 12]);
   });
 
   it('reads the costs of a table that takes longer than the deadline of a request, and does not hold up the close', async () => {

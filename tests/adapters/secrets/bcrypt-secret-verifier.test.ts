@@ -50,12 +50,26 @@ describe('BcryptSecretVerifier', () => {
     expect(verifier.cost).toBeCloseTo(Math.log2(2 ** 4 + 2 ** 5 + 2 ** 6));
   });
 
+  it('has the costs of all stored secrets once they are known, with those that were found before, and no longer its own', async () => {
+    const found: number[] = [];
+    const verifier = new BcryptSecretVerifier({
+      run: atOnce,
+      cost: 5,
+      costMax: 8,
+      onCostFound: (cost) => found.push(cost),
+    });
+    await verifier.verify('a-secret', StoredSecret.parse(await bcrypt.hash('a-secret', 6)));
+    expect(verifier.costs).toEqual([5, 6]);
+    verifier.useCosts([4]);
+    expect(verifier.costs).toEqual([4, 6]);
+    expect(found).toEqual([6]);
+  });
+
   it('never computes a cost above its limit: such a secret matches nothing, and does not change the cost of refusals', async () => {
     const verifier = new BcryptSecretVerifier({ run: atOnce, cost: 4, costMax: 5 });
     const stored = StoredSecret.parse(await bcrypt.hash('a-secret', 6));
     expect(await verifier.verify('a-secret', stored)).toBe('unusable_stored');
-    verifier.includeCost(6);
-    verifier.includeCost(3);
+    verifier.useCosts([6, 3, 0]);
     expect(verifier.costs).toEqual([4]);
   });
 
@@ -67,8 +81,7 @@ describe('BcryptSecretVerifier', () => {
     });
     try {
       const verifier = new BcryptSecretVerifier({ run: atOnce, cost: 6, costMax: 8 });
-      verifier.includeCost(4);
-      verifier.includeCost(8);
+      verifier.useCosts([8, 4, 6, 4]);
       const wrong = StoredSecret.parse(`$2y$06$${'a'.repeat(53)}`);
       const locked = StoredSecret.parse(`!$2b$06$${'a'.repeat(53)}`);
       for (const [presented, stored] of [
@@ -96,7 +109,7 @@ describe('BcryptSecretVerifier', () => {
     try {
       for (let process = 0; process < 3; process += 1) {
         const verifier = new BcryptSecretVerifier({ run: atOnce, cost: 4, costMax: 10 });
-        verifier.includeCost(10);
+        verifier.useCosts([4, 10]);
         // Even if a secret matched such a hash, it would match no client.
         expect(await verifier.verify('a-guess', undefined)).toBe('mismatch');
       }

@@ -1,13 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { FairQueue, SHARES_MAX } from '../../../adapters/secrets/fair-queue.ts';
 import {
-  OVERFLOW_LOOK_UPS_MAX,
-  SHARES_MAX,
+  ASSERTION_QUEUE_LIMITS,
+  VERIFICATION_QUEUE_LIMITS,
   VerificationQueue,
   type VerificationQueueLimits,
 } from '../../../adapters/secrets/verification-queue.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { SecretVerdict } from '../../../application/ports/secret-verifier.ts';
-import { SlotsExhausted } from '../../../application/ports/verification-slots.ts';
+import { type SlotRequest, SlotsExhausted } from '../../../application/ports/verification-slots.ts';
 import {
   describeVerificationSlots,
   heldVerification,
@@ -19,11 +20,12 @@ import { A_CALLER } from '../../support/a-caller.ts';
 
 const COST = 4;
 const LIMITS: VerificationQueueLimits = {
-  concurrent: 1,
+  ...VERIFICATION_QUEUE_LIMITS,
+  concurrentCheap: 1,
   fifoRounds: 2 * 2 ** COST,
-  overflow: 100,
   unanswered: 1_000,
   waitMs: 60_000,
+  placesOfPair: 100,
 };
 
 describeVerificationSlots('VerificationQueue', () => new VerificationQueue({ ...LIMITS, fifoRounds: 8 * 2 ** COST }));
@@ -50,12 +52,19 @@ function world(limits: Partial<VerificationQueueLimits> = {}) {
     await settled();
   };
   /** Starts one, and fills the FIFO queue of two behind it. */
-  const fillFifo = () => {
+  const fillFifo = async () => {
     const [first, ...fifo] = ['running', 'fifo', 'fifo'].map((name) => verify(name, { registered: false }));
+    await settled();
     return { first, fifo };
   };
+  /** Steps until this has begun. Returns what began in the meantime. */
+  const until = async (name: string) => {
+    const before = began.length;
+    while (!began.includes(name, before)) await step();
+    return began.slice(before);
+  };
   opened.push(queue);
-  return { queue, began, verify, step, fillFifo };
+  return { queue, began, verify, step, until, fillFifo };
 }
 
 /** A caller at this address. */
@@ -67,8 +76,13 @@ afterEach(() => {
 });
 
 describe('VerificationQueue', () => {
-  it('never runs more verifications at once than its limit', async () => {
-    const { began, verify, step } = world({ concurrent: 2 });
+  it.each([
+    ['cheap', { concurrentCheap: 2 }, COST],
+    ['expensive', { concurrent: 2, concurrentCheap: 9 }, 10],
+  ])('never runs more verifications at once than its limit: %s', async (_case, limits, cost) => {
+    const own = world(limits);
+    const { began, step } = own;
+    const verify = (name: string) => own.verify(name, { cost });
     for (const name of ['a', 'b', 'c', 'd']) void verify(name);
     await settled();
     expect(began).toEqual(['a', 'b']);
@@ -76,86 +90,116 @@ describe('VerificationQueue', () => {
     expect(began).toEqual(['a', 'b', 'c']);
   });
 
-  it('serves a client in the overflow queue next, however many requests of another client wait before it', async () => {
+  it('begins with the FIFO queue, first come, first served, and then serves the overflow queue in the order of arrival', async () => {
     const { began, verify, step, fillFifo } = world();
-    fillFifo();
-    for (let count = 0; count < 20; count += 1) void verify('flooding');
+    await fillFifo();
+    for (const name of ['a', 'b', 'c', 'd']) void verify(name);
+    for (let count = 0; count < 6; count += 1) await step();
+    expect(began).toEqual(['running', 'fifo', 'fifo', 'a', 'b', 'c', 'd']);
+  });
+
+  it('lets nobody overtake those that wait in the overflow queue', async () => {
+    const { queue, verify, step, fillFifo } = world();
+    await fillFifo();
+    for (const name of ['a', 'b', 'c']) void verify(name);
     await step();
-    expect(began).toEqual(['running', 'flooding']);
-    void verify('good');
-    await step();
-    await step();
-    expect(began).toEqual(['running', 'flooding', 'fifo', 'good']);
+    void verify('late');
+    await settled();
+    expect(queue.load).toMatchObject({ fifo: 1, overflow: 4 });
   });
 
-  it('puts all unregistered ids in one client queue', async () => {
-    const { began, verify, step, fillFifo } = world();
-    fillFifo();
-    for (let count = 0; count < 20; count += 1) void verify(`unknown ${count}`, { registered: false });
-    void verify('good');
-    for (let count = 0; count < 4; count += 1) await step();
-    expect(began).toContain('good');
+  describe('serves next, of those that wait in the overflow queue,', () => {
+    const NEWCOMERS = ['new 1', 'new 2', 'new 3'];
+
+    it.each([
+      ['one client', (_count: number) => ({ clientId: 'flooding' })],
+      ['unregistered ids', (count: number) => ({ clientId: `unknown ${count}`, registered: false })],
+      [
+        'unregistered ids at many networks',
+        (count: number) => ({ clientId: `unknown ${count}`, registered: false, caller: at(`10.0.${count}.1`) }),
+      ],
+      ['one client at many networks', (count: number) => ({ clientId: 'flooding', caller: at(`10.0.${count}.1`) })],
+    ])('clients at one network, however many requests of %s wait before them', async (_case, flood) => {
+      const { verify, until, fillFifo } = world();
+      await fillFifo();
+      for (let count = 0; count < 90; count += 1) void verify('guess', flood(count));
+      await until('guess');
+      for (const name of NEWCOMERS) void verify(name);
+      expect((await until('new 3')).length).toBeLessThanOrEqual(8);
+    });
+
+    it.each([
+      ['registered clients are guessed at another network', (count: number) => ({ clientId: `guessed ${count}` })],
+      ['secrets of the same client are guessed at another network', () => ({ clientId: 'owned' })],
+      [
+        'networks guess the secret of the same client',
+        (count: number) => ({ clientId: 'owned', caller: at(`10.0.${count % 4}.1`) }),
+      ],
+    ])('a client at its own network, however many %s', async (_case, flood) => {
+      const { verify, until, fillFifo } = world();
+      await fillFifo();
+      for (let count = 0; count < 90; count += 1) void verify('guess', flood(count));
+      await until('guess');
+      void verify('owner', { clientId: 'owned', caller: at('198.51.100.1') });
+      expect((await until('owner')).length).toBeLessThanOrEqual(12);
+    });
+
+    it('a new client before clients whose guesses were verified, at the same network too', async () => {
+      const { verify, until, fillFifo } = world();
+      await fillFifo();
+      const guesses = () => {
+        for (let count = 0; count < 8; count += 1) void verify(`guessed ${count}`);
+      };
+      guesses();
+      await until('guessed 0');
+      guesses();
+      await until('guessed 7');
+      void verify('good');
+      expect((await until('good')).length).toBeLessThanOrEqual(2);
+    });
+
+    it('the newest secret of a client at its network, however many guesses wait before it', async () => {
+      const { verify, until, fillFifo } = world({ placesOfPair: 4, waitMs: 300 });
+      await fillFifo();
+      const guesses = Array.from({ length: 90 }, () => verify('guess', { clientId: 'owned' }));
+      await until('guess');
+      void verify('right', { clientId: 'owned' });
+      expect((await until('right')).length).toBeLessThanOrEqual(4);
+      // The guesses whose places were taken wait for the time of their answer like all others.
+      for (const outcome of await Promise.allSettled(guesses)) expect(outcome.status).toBe('rejected');
+    });
+
+    it('clients and networks in turn, so that neither many clients nor many networks get everything', async () => {
+      const { began, verify, step, fillFifo } = world();
+      await fillFifo();
+      for (let count = 0; count < 6; count += 1) {
+        void verify('many clients', { clientId: `c${count}`, caller: at('10.0.0.1') });
+        void verify('many networks', { clientId: 'one', caller: at(`10.0.1.${count}`) });
+      }
+      for (let count = 0; count < 8; count += 1) await step();
+      for (const name of ['many clients', 'many networks']) {
+        expect(began.filter((other) => other === name).length).toBeGreaterThanOrEqual(2);
+      }
+    });
   });
 
-  it('serves a client at another address soon, however many registered clients are guessed at one address', async () => {
-    const { began, verify, step, fillFifo } = world();
-    fillFifo();
-    for (let count = 0; count < 90; count += 1) void verify(`guessed ${count}`);
-    for (let count = 0; count < 5; count += 1) void verify('good', { caller: at(`198.51.100.${count}`) });
-    for (let count = 0; count < 14; count += 1) await step();
-    expect(began.filter((name) => name === 'good')).toHaveLength(5);
-  });
-
-  it('serves a new client before clients whose guesses were verified, at the same address too', async () => {
-    const { began, verify, step, fillFifo } = world();
-    fillFifo();
-    const guesses = () => {
-      for (let count = 0; count < 8; count += 1) void verify(`guessed ${count}`);
-    };
-    guesses();
-    while (!began.includes('guessed 7')) await step();
-    guesses();
-    fillFifo();
-    while (began.lastIndexOf('guessed 0') < began.indexOf('guessed 7')) await step();
-    void verify('good');
-    for (let count = 0; count < 3; count += 1) await step();
-    expect(began).toContain('good');
-  });
-
-  it('serves the owner of a client id soon, however many addresses guess its secret', async () => {
-    const { began, verify, step, fillFifo } = world();
-    fillFifo();
-    for (let count = 0; count < 80; count += 1)
-      void verify('guess', { clientId: 'x', caller: at(`10.0.${count % 4}.1`) });
-    void verify('owner', { clientId: 'x', caller: at('198.51.100.1') });
-    for (let count = 0; count < 12; count += 1) await step();
-    expect(began).toContain('owner');
-  });
-
-  it('serves a registered client soon, however many addresses guess for unknown ids', async () => {
-    const { began, verify, step, fillFifo } = world();
-    fillFifo();
-    for (let count = 0; count < 90; count += 1) {
-      void verify(`unknown ${count}`, { registered: false, caller: at(`10.0.${count}.1`) });
+  it('gives the turn of a caller who disconnects back to its client', async () => {
+    const { verify, until, fillFifo } = world();
+    await fillFifo();
+    for (let count = 0; count < 3; count += 1) void verify(`other ${count}`);
+    const leaving = new AbortController();
+    for (let count = 0; count < 20; count += 1) {
+      void verify('left', { clientId: 'good', caller: { ...A_CALLER, disconnected: leaving.signal } });
     }
-    for (let count = 0; count < 5; count += 1) void verify('good', { clientId: `good ${count}` });
-    for (let count = 0; count < 26; count += 1) await step();
-    expect(began.filter((name) => name === 'good')).toHaveLength(5);
-  });
-
-  it('shares by work: a client with expensive verifications is served proportionally less often', async () => {
-    const { began, verify, step, fillFifo } = world();
-    fillFifo();
-    for (let count = 0; count < 3; count += 1) void verify('expensive', { cost: COST + 2 });
-    for (let count = 0; count < 9; count += 1) void verify('cheap');
-    for (let count = 0; count < 15; count += 1) await step();
-    const overflow = began.filter((name) => name === 'expensive' || name === 'cheap');
-    expect(overflow.slice(0, 11).filter((name) => name === 'cheap')).toHaveLength(8);
+    await settled();
+    leaving.abort();
+    void verify('again', { clientId: 'good' });
+    expect(await until('again')).not.toContain('left');
   });
 
   it('answers a right secret from the overflow queue as soon as it is verified', async () => {
     const { began, verify, step, fillFifo } = world();
-    fillFifo();
+    await fillFifo();
     const good = verify('good');
     while (!began.includes('good')) await step();
     await step('match');
@@ -164,22 +208,23 @@ describe('VerificationQueue', () => {
 
   it('answers every other request in the overflow queue when the waiting time is over: wrong secret, unknown id and not verified', async () => {
     const { began, verify, step, fillFifo } = world({ waitMs: 300 });
-    fillFifo();
+    await fillFifo();
     const begin = performance.now();
     const times: number[] = [];
     // Counts time as this process sees it: a busy machine stretches the ticks as it stretches the answers.
     const ticksAtAnswer: number[] = [];
     let ticks = 0;
     const ticking = setInterval(() => (ticks += 1), 10);
-    const overflow = [verify('wrong'), verify('unknown', { registered: false }), verify('wrong')].map((verified) =>
+    const [wrong, unknown] = [verify('wrong'), verify('unknown', { registered: false })];
+    void verify('verified all the time');
+    const overflow = [wrong, unknown, verify('waiting')].map((verified) =>
       verified.finally(() => {
         times.push(performance.now() - begin);
         ticksAtAnswer.push(ticks);
       }),
     );
     const outcomes = Promise.allSettled(overflow);
-    while (!began.includes('wrong') || !began.includes('unknown')) await step();
-    await step();
+    while (!began.includes('verified all the time')) await step();
     expect(times).toEqual([]);
     for (const outcome of await outcomes) {
       expect(outcome).toMatchObject({
@@ -192,99 +237,43 @@ describe('VerificationQueue', () => {
     expect(Math.max(...ticksAtAnswer) - Math.min(...ticksAtAnswer)).toBeLessThan(5);
   });
 
-  it.each(['registered', 'unknown'])(
-    'serves the FIFO queue at the same speed beside an overflow queue of %s clients',
-    async (kind) => {
-      const { began, verify, step, fillFifo } = world({ fifoRounds: 6 * 2 ** COST });
-      fillFifo();
-      for (let count = 0; count < 4; count += 1) void verify('fifo', { registered: false });
-      for (let count = 0; count < 10; count += 1)
-        void verify(`overflow ${count}`, { registered: kind === 'registered' });
-      for (let count = 0; count < 12; count += 1) await step();
-      expect(began.map((name) => name.split(' ')[0])).toEqual([
-        'running',
-        ...Array.from({ length: 6 }, () => ['overflow', 'fifo']).flat(),
-      ]);
-    },
-  );
-
   it('refuses at once when its limit of unanswered requests is reached, and accepts the next one when a request is answered', async () => {
     const { queue, verify, step, fillFifo } = world({ unanswered: 3 });
-    fillFifo();
+    await fillFifo();
     void verify('overflow');
     await settled();
     expect(queue.load).toEqual({ running: 1, fifo: 2, overflow: 1, unanswered: 3 });
     await expect(verify('one too many')).rejects.toThrow(SlotsExhausted);
-    // A request from the overflow queue is verified, and waits for its answer all the same; one from the FIFO queue is answered.
-    await step();
-    await expect(verify('still one too many')).rejects.toThrow(SlotsExhausted);
     await step();
     void verify('again');
-    expect(queue.load).toEqual({ running: 1, fifo: 2, overflow: 0, unanswered: 3 });
-  });
-
-  it('accepts another client in a full overflow queue, and evicts the newest request of the longest client queue', async () => {
-    const { queue, began, verify, step, fillFifo } = world({ overflow: 3 });
-    fillFifo();
-    const flooding = [1, 2, 3].map(() => verify('flooding'));
     await settled();
-    void verify('good');
-    await settled();
-    expect(queue.load).toEqual({ running: 1, fifo: 2, overflow: 3, unanswered: 6 });
-    for (let count = 0; count < 8; count += 1) await step();
-    expect(began.filter((name) => name === 'good')).toHaveLength(1);
-    expect(began.filter((name) => name === 'flooding')).toHaveLength(2);
-    queue.close();
-    for (const verified of flooding) await expect(verified).rejects.toThrow(DependencyUnavailable);
+    expect(queue.load).toEqual({ running: 1, fifo: 1, overflow: 2, unanswered: 3 });
+    // A request from the overflow queue is verified, and waits for its answer all the same.
+    for (let count = 0; count < 4; count += 1) await step();
+    expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0, unanswered: 2 });
   });
 
   it.each([
-    ['one address', (count: number) => ({ clientId: `guessed ${count}` })],
-    ['many addresses, for one client', (count: number) => ({ clientId: 'guessed', caller: at(`10.0.${count}.1`) })],
-  ])('evicts guesses from %s, and nothing of a client that has less in the full overflow queue', async (_, guess) => {
-    const { began, verify, step, fillFifo } = world({ overflow: 6 });
-    fillFifo();
-    for (let count = 0; count < 2; count += 1) void verify('good', { caller: at('198.51.100.1') });
-    await settled();
-    for (let count = 0; count < 20; count += 1) void verify('guess', guess(count));
-    for (let count = 0; count < 20; count += 1) await step();
-    expect(began.filter((name) => name === 'good')).toHaveLength(2);
-    expect(began.filter((name) => name === 'guess')).toHaveLength(4);
-  });
-
-  it('puts a renewal in the FIFO queue however full it is, since its secret was right', async () => {
-    const { queue, verify, fillFifo } = world();
-    fillFifo();
-    void verify('cached', { purpose: 'renewal' });
-    await settled();
-    expect(queue.load).toEqual({ running: 1, fifo: 3, overflow: 0, unanswered: 3 });
-  });
-
-  it('gives a request that has waited before only the rest of its time', async () => {
-    const { verify, fillFifo } = world();
-    fillFifo();
-    await expect(verify('selected late', { waitMs: 20 })).rejects.toMatchObject({
-      cause: { message: 'no slot was free in time' },
-    });
-  });
-
-  it('does not look a client up unless its request overflows', async () => {
-    const { verify } = world();
+    ['each secret', {}, ['running', 'fifo', 'fifo', 'overflow']],
+    ['an assertion only for the overflow queue', { looksUpFirst: false }, ['overflow']],
+  ])('looks the client up for %s, before it has a slot', async (_case, limits, expected) => {
+    const { began, verify } = world(limits);
     const asked: string[] = [];
     for (const name of ['running', 'fifo', 'fifo', 'overflow']) {
       const isRegistered = async () => {
+        if (name === 'running') expect(began).toEqual([]);
         asked.push(name);
         return true;
       };
       void verify(name, { isRegistered });
     }
     await settled();
-    expect(asked).toEqual(['overflow']);
+    expect(asked).toEqual(expected);
   });
 
-  it('looks up so many clients at once for the overflow queue, and none for callers who have left meanwhile', async () => {
-    const { queue, verify, fillFifo } = world({ unanswered: 100 });
-    fillFifo();
+  it('looks up so many clients at once, and none for callers who have left meanwhile', async () => {
+    const { queue, verify, fillFifo } = world({ lookUps: 3 });
+    await fillFifo();
     const lookUps: PromiseWithResolvers<boolean>[] = [];
     const isRegistered = () => {
       const lookUp = Promise.withResolvers<boolean>();
@@ -292,43 +281,30 @@ describe('VerificationQueue', () => {
       return lookUp.promise;
     };
     const leaving = new AbortController();
-    for (let count = 0; count < OVERFLOW_LOOK_UPS_MAX; count += 1) void verify(`client-${count}`, { isRegistered });
+    for (let count = 0; count < 3; count += 1) void verify(`client-${count}`, { isRegistered });
     void verify('left', { isRegistered, caller: { ...A_CALLER, disconnected: leaving.signal } });
     for (const name of ['next', 'last']) void verify(name, { isRegistered });
     await settled();
-    expect(lookUps).toHaveLength(OVERFLOW_LOOK_UPS_MAX);
+    expect(lookUps).toHaveLength(3);
     leaving.abort();
     lookUps[0]?.resolve(true);
     lookUps[1]?.reject(new Error('a fault'));
     await settled();
-    expect(lookUps).toHaveLength(OVERFLOW_LOOK_UPS_MAX + 2);
+    expect(lookUps).toHaveLength(5);
     for (const { resolve } of lookUps) resolve(false);
     await settled();
-    expect(queue.load).toMatchObject({ overflow: OVERFLOW_LOOK_UPS_MAX + 1 });
+    expect(queue.load).toMatchObject({ overflow: 4 });
   });
 
-  it('looks up the next clients if a worker does not answer the look-ups before', async () => {
-    const { verify, fillFifo } = world({ waitMs: 50 });
-    fillFifo();
-    const never = () => new Promise<boolean>(() => {});
-    const hanging = Array.from({ length: OVERFLOW_LOOK_UPS_MAX }, (_, n) => verify(`${n}`, { isRegistered: never }));
-    await Promise.allSettled(hanging);
-    // Those in the FIFO queue were refused too.
-    for (const name of ['fifo', 'fifo']) void verify(name, { registered: false });
-    let asked = false;
-    const answered = verify('next', {
-      isRegistered: async () => {
-        asked = true;
-        return true;
-      },
-    });
-    await Promise.allSettled([answered]);
-    expect(asked).toBe(true);
+  it('looks nobody up for a refusal at once', async () => {
+    const { verify } = world({ unanswered: 0 });
+    const isRegistered = () => Promise.reject(new Error('looked up'));
+    await expect(verify('one too many', { isRegistered })).rejects.toThrow(SlotsExhausted);
   });
 
   it('passes on the fault of a look-up, and forgets the request', async () => {
     const { queue, verify, fillFifo } = world();
-    fillFifo();
+    await fillFifo();
     const outage = new DependencyUnavailable('client repository', new Error('connection refused'));
     await expect(verify('overflow', { isRegistered: () => Promise.reject(outage) })).rejects.toBe(outage);
     await settled();
@@ -337,7 +313,7 @@ describe('VerificationQueue', () => {
 
   it('grants no slot to a caller who disconnects during the look-up', async () => {
     const { queue, began, verify, step, fillFifo } = world();
-    fillFifo();
+    await fillFifo();
     const registered = Promise.withResolvers<boolean>();
     const leaving = new AbortController();
     const caller = { ...A_CALLER, disconnected: leaving.signal };
@@ -352,7 +328,7 @@ describe('VerificationQueue', () => {
 
   it('keeps nothing of requests that were answered', async () => {
     const { queue, verify, step, fillFifo } = world({ waitMs: 20 });
-    const { first, fifo } = fillFifo();
+    const { first, fifo } = await fillFifo();
     await Promise.allSettled([...fifo, verify('overflow'), verify('overflow')]);
     await step();
     await first;
@@ -361,7 +337,7 @@ describe('VerificationQueue', () => {
 
   it('lets the running verification end when it is closed, and refuses all others', async () => {
     const { queue, verify, step, fillFifo } = world();
-    const { first, fifo } = fillFifo();
+    const { first, fifo } = await fillFifo();
     const overflow = verify('overflow');
     await settled();
     queue.close();
@@ -376,22 +352,35 @@ describe('VerificationQueue', () => {
     const { queue, verify, step, fillFifo } = world();
     expect(queue.limits).toEqual(LIMITS);
     expect([queue.shares, SHARES_MAX]).toEqual([0, 20_000]);
-    expect(queue.hasAttemptsLeft()).toBe(true);
-    fillFifo();
+    await fillFifo();
     void verify('overflow');
     void verify('elsewhere', { caller: at('198.51.100.1') });
-    for (let count = 0; count < 4; count += 1) await step();
-    // Two clients and two addresses.
+    await settled();
+    // Two clients and two networks.
     expect(queue.shares).toBe(4);
+    for (let count = 0; count < 5; count += 1) await step();
+    expect(queue.shares).toBe(0);
   });
 
-  it('holds 0.2 s of work at cost 10 for each verification that runs, and 8,192 requests, if nobody says how much', () => {
+  it('lets a secret wait for 10 s and an assertion for 2 s, if nobody says how long', () => {
     const { limits } = new VerificationQueue();
-    expect(limits).toEqual({ concurrent: 1, fifoRounds: 4_096, overflow: 512, unanswered: 8_192, waitMs: 2_000 });
+    expect(limits).toMatchObject({ concurrent: 1, fifoRounds: 4_096, unanswered: 8_192, waitMs: 10_000 });
+    expect(ASSERTION_QUEUE_LIMITS).toMatchObject({ unanswered: 4_096, waitMs: 2_000, placesOfPair: Infinity });
+  });
+
+  it('remembers the turns of no more clients and networks than its bound', () => {
+    const queue = new FairQueue<{ readonly request: SlotRequest }>(1);
+    for (let count = 0; count < 10_100; count += 1) {
+      const clientId = `client-${count}`;
+      queue.add({ request: slotRequest({ clientId, caller: at(clientId) }) }, true);
+    }
+    expect([queue.size, queue.shares]).toEqual([10_100, SHARES_MAX]);
+    while (queue.take() !== undefined);
+    expect([queue.size, queue.shares]).toEqual([0, 0]);
   });
 
   it('lets as many rounds wait in the FIFO queue for each verification that runs', async () => {
-    const { queue, verify } = world({ concurrent: 2, fifoRounds: 2 * 2 ** COST });
+    const { queue, verify } = world({ concurrent: 2, concurrentCheap: 2, fifoRounds: 2 * 2 ** COST });
     for (let count = 0; count < 7; count += 1) void verify(`client ${count}`);
     await settled();
     expect(queue.load).toEqual({ running: 2, fifo: 4, overflow: 1, unanswered: 5 });
@@ -404,30 +393,14 @@ describe('VerificationQueue', () => {
     expect(queue.load).toEqual({ running: 1, fifo: 1, overflow: 1, unanswered: 2 });
   });
 
-  it('alternates between clients and addresses, so that neither many clients nor many addresses get all of the work', async () => {
-    const { began, verify, step } = world({ fifoRounds: 1 });
-    void verify('running');
-    void verify('fifo');
-    for (let count = 0; count < 6; count += 1)
-      void verify(`many clients`, { clientId: `c${count}`, caller: at('10.0.0.1') });
-    for (let count = 0; count < 6; count += 1)
-      void verify(`many addresses`, { clientId: 'one', caller: at(`10.0.1.${count}`) });
-    for (let count = 0; count < 8; count += 1) await step();
-    const overflow = began.filter((name) => name.startsWith('many')).slice(0, 6);
-    expect(overflow.filter((name) => name === 'many clients').length).toBeGreaterThanOrEqual(2);
-    expect(overflow.filter((name) => name === 'many addresses').length).toBeGreaterThanOrEqual(2);
-  });
-
-  it('says why it refuses: no slot in time, the caller has disconnected, the look-up or the verification failed, the service stops', async () => {
-    const { queue, verify, fillFifo } = world();
+  it('says why it refuses: no slot in time, the caller has disconnected, the service stops', async () => {
+    const { queue, verify, fillFifo } = world({ waitMs: 50 });
     const because = (message: string) => ({ dependency: 'secret verification', cause: { message } });
     const slot = await queue.acquire(slotRequest());
-    fillFifo();
+    await fillFifo();
     const gone = { ...A_CALLER, disconnected: AbortSignal.abort() };
     await expect(verify('gone', { caller: gone })).rejects.toMatchObject(because('the caller has disconnected'));
-    const failing = { isRegistered: () => Promise.reject(new Error('a bug')) };
-    await expect(verify('broken', failing)).rejects.toMatchObject(because('the look-up failed'));
-    await expect(verify('late', { waitMs: 10 })).rejects.toMatchObject(because('no slot was free in time'));
+    await expect(verify('late')).rejects.toMatchObject(because('no slot was free in time'));
     const waiting = verify('waiting');
     queue.close();
     await expect(waiting).rejects.toMatchObject(because('the service stops'));

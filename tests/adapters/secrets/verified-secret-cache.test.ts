@@ -5,61 +5,52 @@ import { describe, expect, it } from '@jest/globals';
 import { VerifiedSecretCache } from '../../../adapters/secrets/verified-secret-cache.ts';
 import type { PresentedSecret } from '../../../application/ports/verified-secrets.ts';
 import { StoredSecret, secretIdOf } from '../../../domain/stored-secret.ts';
-import { FixedClock } from '../../support/fixed-clock.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
-const SECONDS = 300;
 const ENCODING = '$2b$04$1a0o6Bc5JolBzzqrgo7CPeXkdMBwN8LGiwUfu.MrnWzF4mbUTljwy';
 const STORED = StoredSecret.parse(ENCODING);
 
 const CREDENTIALS = { clientId: 'a-client', clientSecret: 'a-secret' };
 
-function world(options: { secretsMax?: number; lifetimeSeconds?: number } = {}) {
-  const clock = new FixedClock();
-  const cache = new VerifiedSecretCache(clock, { lifetimeSeconds: SECONDS, ...options });
+function world(max = 100) {
+  const cache = new VerifiedSecretCache(max);
   const add = (more: Partial<PresentedSecret> = {}) => cache.lookUp({ ...CREDENTIALS, ...more }).add(STORED);
-  /** As AuthenticateClient asks: first for the credentials, then for the stored secret. */
-  const state = ({ stored = STORED, ...more }: Partial<PresentedSecret> & { stored?: StoredSecret } = {}) => {
+  /** As AuthenticateBySecret asks: first for the credentials, then for the stored secret. */
+  const isHit = ({ stored = STORED, ...more }: Partial<PresentedSecret> & { stored?: StoredSecret } = {}) => {
     const cached = cache.lookUp({ ...CREDENTIALS, ...more });
-    return cached.isFor(stored) ? cached.state() : 'absent';
+    return cached.isPresent() && cached.isFor(stored);
   };
-  return { clock, cache, add, state };
+  return { cache, add, isHit };
 }
 
 describe('VerifiedSecretCache', () => {
-  it('returns a verified secret until its lifetime is over, and requests its renewal in the last fifth', () => {
-    const { clock, add, state } = world();
-    expect(state()).toBe('absent');
+  it('hits for a secret that was verified, and for no other', () => {
+    const { add, isHit } = world();
+    expect(isHit()).toBe(false);
     add();
-    expect(state()).toBe('fresh');
-    clock.advance(SECONDS * 0.8 - 1);
-    expect(state()).toBe('fresh');
-    clock.advance(1);
-    expect(state()).toBe('expiring');
-    clock.advance(SECONDS * 0.2);
-    expect(state()).toBe('absent');
+    expect(isHit()).toBe(true);
   });
 
   it('counts look-ups, and as hits those that spared a verification, each once', () => {
-    const { cache, add, state } = world();
+    const { cache, add, isHit } = world();
     const counts = () => [cache.lookUps, cache.hits];
-    state();
+    isHit();
     add();
     expect(counts()).toEqual([2, 0]);
     const cached = cache.lookUp(CREDENTIALS);
     expect([cached.isFor(STORED), cached.isFor(STORED)]).toEqual([true, true]);
     expect(counts()).toEqual([3, 1]);
-    state({ clientSecret: 'wrong' });
-    state({ stored: StoredSecret.parse(`!${ENCODING}`) });
+    isHit({ clientSecret: 'wrong' });
+    isHit({ stored: StoredSecret.parse(`!${ENCODING}`) });
     expect(counts()).toEqual([5, 1]);
   });
 
   it('finds the entry again for a registration that was read again', () => {
-    const { add, state } = world();
+    const { add, isHit } = world();
     add();
-    expect(state({ stored: StoredSecret.parse(ENCODING) })).toBe('fresh');
+    expect(isHit({ stored: StoredSecret.parse(ENCODING) })).toBe(true);
   });
 
   it.each([
@@ -70,45 +61,45 @@ describe('VerifiedSecretCache', () => {
     ['a registration whose encoding is now a plain secret', { stored: StoredSecret.parse(`{noop}${ENCODING}`) }],
     ['the same text, divided differently between id and secret', { clientId: 'a-client8:', clientSecret: 'a-secret' }],
   ])('misses for %s', (_case, more) => {
-    const { add, state } = world();
+    const { add, isHit } = world();
     add();
-    expect(state(more)).toBe('absent');
+    expect(isHit(more)).toBe(false);
   });
 
   it('keeps the entry of a client for which others present wrong secrets', () => {
-    const { add, state } = world();
+    const { add, isHit } = world();
     add();
-    for (let time = 0; time < 20; time += 1) expect(state({ clientSecret: `wrong-secret-${time}` })).toBe('absent');
-    expect(state()).toBe('fresh');
+    for (let time = 0; time < 20; time += 1) expect(isHit({ clientSecret: `wrong-secret-${time}` })).toBe(false);
+    expect(isHit()).toBe(true);
   });
 
   it('holds no more clients than its limit, and evicts the least recently used one', () => {
-    const { add, state } = world({ secretsMax: 2 });
+    const { add, isHit } = world(2);
     add({ clientId: 'one' });
     add({ clientId: 'two' });
-    expect(state({ clientId: 'one' })).toBe('fresh');
+    expect(isHit({ clientId: 'one' })).toBe(true);
     add({ clientId: 'three' });
-    expect(['one', 'two', 'three'].map((clientId) => state({ clientId }))).toEqual(['fresh', 'absent', 'fresh']);
+    expect(['one', 'two', 'three'].map((clientId) => isHit({ clientId }))).toEqual([true, false, true]);
   });
 
   it('holds both secrets of a client, which do not evict each other, and counts each of them', () => {
-    const { cache, add, state } = world({ secretsMax: 3 });
+    const { cache, add, isHit } = world(3);
     const [one, two] = ['first-id', 'second-id'].map((secretId) => ({ secretId, clientSecret: `${secretId}.secret` }));
     add(one);
     add(two);
     add();
     for (let time = 0; time < 2; time += 1) {
-      expect([state(one), state(two), state()]).toEqual(['fresh', 'fresh', 'fresh']);
+      expect([isHit(one), isHit(two), isHit()]).toEqual([true, true, true]);
     }
     expect(cache.size).toBe(3);
-    expect(state({ ...two, clientSecret: 'second-id.another' })).toBe('absent');
+    expect(isHit({ ...two, clientSecret: 'second-id.another' })).toBe(false);
     add({ clientId: 'another-client' });
     expect(cache.size).toBe(3);
-    expect(state(one)).toBe('absent');
+    expect(isHit(one)).toBe(false);
   });
 
   it('holds the id of a secret without the secret that it was read from', () => {
-    const { cache } = world();
+    const { cache } = world(1_000);
     collectGarbage();
     const before = process.memoryUsage().heapUsed;
     for (let number = 0; number < 400; number += 1) {
@@ -121,34 +112,43 @@ describe('VerifiedSecretCache', () => {
   });
 
   it('keeps the places of a client with an id and of a client whose name contains it apart', () => {
-    const { add, state } = world();
+    const { add, isHit } = world();
     add({ clientId: 'a', secretId: 'b' });
-    expect(state({ clientId: 'ab' })).toBe('absent');
-    expect(state({ clientId: 'a' })).toBe('absent');
-    expect(state({ clientId: 'a', secretId: 'b' })).toBe('fresh');
+    expect(isHit({ clientId: 'ab' })).toBe(false);
+    expect(isHit({ clientId: 'a' })).toBe(false);
+    expect(isHit({ clientId: 'a', secretId: 'b' })).toBe(true);
   });
 
-  it('is not used when the clock was set back behind the verification', () => {
-    const { clock, add, state } = world();
+  it('keeps nothing if it has no room', () => {
+    const { cache, add, isHit } = world(0);
     add();
-    clock.advance(-1);
-    expect(state()).toBe('absent');
+    expect(isHit()).toBe(false);
+    expect([cache.size, cache.max]).toEqual([0, 0]);
   });
 
-  it('keeps nothing if its lifetime is 0', () => {
-    const { add, state } = world({ lifetimeSeconds: 0 });
-    add();
-    expect(state()).toBe('absent');
+  it('keeps all that it is full of while wrong secrets are presented', () => {
+    const { cache, add, isHit } = world(50);
+    const ids = Array.from({ length: 50 }, (_, number) => `client-${number}`);
+    for (const clientId of ids) add({ clientId });
+    for (const clientId of [...ids, 'nobody']) {
+      for (let time = 0; time < 10; time += 1) isHit({ clientId, clientSecret: `wrong-${time}` });
+    }
+    expect(ids.every((clientId) => isHit({ clientId }))).toBe(true);
+    expect([cache.size, cache.max]).toEqual([50, 50]);
+  });
+
+  it('has a digest of each id and secret, which differs in each process', () => {
+    const digestOf = (cache: VerifiedSecretCache, clientSecret: string) =>
+      cache.lookUp({ ...CREDENTIALS, clientSecret }).digest;
+    const [one, other] = [world().cache, world().cache];
+    expect(digestOf(one, 'a')).toBe(digestOf(one, 'a'));
+    expect(digestOf(one, 'a')).not.toBe(digestOf(one, 'b'));
+    expect(digestOf(one, 'a')).not.toBe(digestOf(other, 'a'));
   });
 
   it('keeps no secret that an inspection of the process could show', () => {
     const { cache, add } = world();
     add();
     expect(inspect(cache, { depth: 9, showHidden: true })).not.toContain('a-secret');
-  });
-
-  it('holds 100,000 secrets if nobody says how many', () => {
-    expect(world().cache.max).toBe(100_000);
-    expect(world({ secretsMax: 7 }).cache.max).toBe(7);
   });
 });

@@ -54,11 +54,15 @@ describe('the repository of clients', () => {
       { secret_id: 'b', name: 'b', encoded: A_CLIENT.clientSecret.replace('$04$', '$31$') },
     ];
     await file.add({ ...A_CLIENT, details: { secrets, keys: [], subjects: [], resources: [] } });
-    await file.add({ ...A_CLIENT, clientId: 'locked', clientSecret: '!locked' });
+    await file.add({
+      ...A_CLIENT,
+      clientId: 'locked',
+      clientSecret: `!${A_CLIENT.clientSecret.replace('$04$', '$07$')}`,
+    });
     const opened = await openClientRepository(file.path, () => {});
     const found: number[] = [];
     await opened.readCosts((costs) => found.push(...costs));
-    expect(found.toSorted()).toEqual([12, 4]);
+    expect(found.toSorted()).toEqual([12, 4, 7]);
     expect(opened.expiring()).toEqual({ secrets: 1, keys: 0 });
     await opened.dependency.close();
   });

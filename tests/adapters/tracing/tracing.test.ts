@@ -18,7 +18,7 @@ import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-cli
 import { inMemoryClientResources } from '../../../adapters/memory/in-memory-client-resources.ts';
 import { inMemoryClientKeys } from '../../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { BcryptSecretVerifier } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
-import { VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
+import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { RandomIdGenerator, SystemClock } from '../../../adapters/system/system.ts';
 import { createSampler, type SamplerName } from '../../../adapters/tracing/connect-tracing.ts';
 import { exportSpans, type OtlpHttpExporterOptions } from '../../../adapters/tracing/export-spans.ts';
@@ -475,13 +475,7 @@ describe('traced ports', () => {
     };
   });
   describeVerificationSlots('VerificationQueue, traced,', () => {
-    const slots = new VerificationQueue({
-      concurrent: 1,
-      fifoRounds: 8 * 2 ** 4,
-      overflow: 100,
-      unanswered: 1_000,
-      waitMs: 60_000,
-    });
+    const slots = new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrentCheap: 1, fifoRounds: 8 * 2 ** 4 });
     return { ...requested(ports.slots(slots), 'acquire'), close: () => slots.close() };
   });
 

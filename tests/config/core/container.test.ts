@@ -74,15 +74,14 @@ async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Rec
   const parts = root.createChildContainer();
   parts.register(PARTS.healthChecks, { useValue: () => checks });
   parts.register(PARTS.bcryptVerifier, { useValue: { costs: [10] } as never });
-  parts.register(PARTS.pacedAttempts, { useValue: { size: 5, max: 50 } as never });
   parts.register(PARTS.verificationQueue, {
     useValue: {
       load: { running: 1, fifo: 2, overflow: 3, unanswered: 6 },
-      limits: { concurrent: 10, fifoRounds: 2_048, overflow: 30, unanswered: 60, waitMs: 2_000 },
+      limits: { concurrent: 9, concurrentCheap: 10, fifoRounds: 2_048, unanswered: 60, waitMs: 2_000 },
       shares: 4,
     } as never,
   });
-  parts.register(PARTS.verificationSlots, { useValue: {} as never });
+  parts.register(PARTS.attempts, { useValue: {} as never });
   parts.register(PARTS.signingThreads, { useValue: { inProgress: 0 } as never });
   const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
   parts.register(PARTS.auditOutput, { useValue: { measured } as never });
@@ -129,8 +128,7 @@ describe('the metrics of the service as a whole', () => {
     const samples = await samplesOf([]);
     const both = (name: string, labels = {}) => [total(samples, name, labels), total(samples, `${name}_max`, labels)];
     expect(both('auth_secret_verifications_running')).toEqual([1, 10]);
-    expect(both('auth_secret_verifications_waiting', { queue: 'overflow' })).toEqual([3, 30]);
-    expect(both('auth_secret_verifications_waiting', { queue: 'paced' })).toEqual([5, 50]);
+    expect(both('auth_secret_verifications_waiting', { queue: 'overflow' })).toEqual([3, 60]);
     expect(both('auth_secret_verifications_unanswered')).toEqual([6, 60]);
     expect(both('auth_secret_verification_shares')).toEqual([4, 20_000]);
   });

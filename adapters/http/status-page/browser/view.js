@@ -8,7 +8,6 @@ const VERIFICATIONS = {
   running: 'that run',
   fifo: 'in the FIFO queue',
   overflow: 'in the overflow queue',
-  paced: 'paced after failures',
   unanswered: 'without an answer yet',
 };
 

@@ -1,0 +1,173 @@
+import type { SlotRequest } from '../../application/ports/verification-slots.ts';
+
+/** Flows of each order whose turns are remembered. With client ids of the greatest length, 10,000 of them need about 4 MB. */
+const FLOWS_MAX = 10_000;
+
+/** Clients and networks whose turns are remembered. */
+export const SHARES_MAX = 2 * FLOWS_MAX;
+
+/** What all client ids share that are not registered: anybody can invent any number of them. */
+const UNREGISTERED = Symbol('unregistered clients');
+
+type Flow = string | symbol;
+
+/**
+ * One order of the waiting items, in rounds (fair queueing): in each round, each flow has one turn. A flow that comes later takes
+ * part in the round that runs, so it goes before those that have had turns or have more waiting.
+ */
+class FairOrder<Item> {
+  /** In the order of arrival in each round. */
+  readonly #rounds = new Map<number, Set<Item>>();
+  readonly #places = new Map<Item, { readonly flow: Flow; readonly round: number }>();
+  /** How many items of each flow wait. */
+  readonly #waiting = new Map<Flow, number>();
+  /** The round of the next turn of each flow, the least recent first. */
+  readonly #next = new Map<Flow, number>();
+  #round = 0;
+
+  /** Flows that have an item here. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Flows whose turns are remembered. */
+  get remembered(): number {
+    return this.#next.size;
+  }
+
+  add(item: Item, flow: Flow): void {
+    const round = Math.max(this.#round, this.#next.get(flow) ?? 0);
+    this.#remember(flow, round + 1);
+    this.#waiting.set(flow, (this.#waiting.get(flow) ?? 0) + 1);
+    this.#put(item, { flow, round });
+  }
+
+  /** Gives the place of one item to another. */
+  replace(item: Item, other: Item): void {
+    const place = this.#take(item);
+    if (place !== undefined) this.#put(other, place);
+  }
+
+  first(): Item | undefined {
+    while (this.#places.size > 0) {
+      const [item] = this.#rounds.get(this.#round) ?? [];
+      if (item !== undefined) return item;
+      this.#round += 1;
+    }
+    return undefined;
+  }
+
+  /** Removes an item. If it has not been served, its flow gets the turn back. */
+  delete(item: Item, isServed: boolean): void {
+    const place = this.#take(item);
+    if (place === undefined) return;
+    const { flow } = place;
+    const [left, next] = [(this.#waiting.get(flow) ?? 1) - 1, this.#next.get(flow)];
+    if (left === 0) this.#waiting.delete(flow);
+    else this.#waiting.set(flow, left);
+    if (!isServed && next !== undefined) this.#next.set(flow, next - 1);
+    if (this.#places.size > 0) return;
+    this.#next.clear();
+    this.#round = 0;
+  }
+
+  #put(item: Item, place: { readonly flow: Flow; readonly round: number }): void {
+    this.#places.set(item, place);
+    const round = this.#rounds.get(place.round) ?? new Set();
+    this.#rounds.set(place.round, round.add(item));
+  }
+
+  #take(item: Item) {
+    const place = this.#places.get(item);
+    if (place === undefined) return undefined;
+    this.#places.delete(item);
+    const round = this.#rounds.get(place.round);
+    round?.delete(item);
+    if (round?.size === 0) this.#rounds.delete(place.round);
+    return place;
+  }
+
+  #remember(flow: Flow, round: number): void {
+    this.#next.delete(flow);
+    this.#next.set(flow, round);
+    if (this.#next.size <= FLOWS_MAX) return;
+    const [oldest] = this.#next.keys();
+    if (oldest !== undefined) this.#next.delete(oldest);
+  }
+}
+
+/**
+ * Items that wait, shared fairly: every other turn goes to the next client, the others to the next network. So neither guesses for
+ * one client from many networks nor guesses for many clients from one network take the turns of everybody else. Where all
+ * come from one network, only the client decides.
+ *
+ * A client id has few places for each network. Beyond them, a newer item takes the place of the oldest, which will not be
+ * served: behind a burst of guesses, the next secret does not wait for them.
+ */
+export class FairQueue<Item extends { readonly request: SlotRequest }> {
+  readonly #placesOfPair: number;
+  readonly #clients = new FairOrder<Item>();
+  readonly #networks = new FairOrder<Item>();
+  /** The items of each client id and network, the oldest first. */
+  readonly #pairs = new Map<string, Set<Item>>();
+  #size = 0;
+  #isNetworkNext = false;
+
+  constructor(placesOfPair: number) {
+    this.#placesOfPair = placesOfPair;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Clients and networks whose turns are remembered, at most {@link SHARES_MAX}. */
+  get shares(): number {
+    return this.#clients.remembered + this.#networks.remembered;
+  }
+
+  add(item: Item, isRegistered: boolean): void {
+    const { clientId, caller } = item.request;
+    const items = this.#pairs.get(pairOf(item)) ?? new Set();
+    const [oldest] = items;
+    this.#pairs.set(pairOf(item), items.add(item));
+    if (oldest === undefined || items.size <= this.#placesOfPair) {
+      this.#clients.add(item, isRegistered ? clientId : UNREGISTERED);
+      this.#networks.add(item, caller.network);
+      this.#size += 1;
+    } else {
+      items.delete(oldest);
+      this.#clients.replace(oldest, item);
+      this.#networks.replace(oldest, item);
+    }
+  }
+
+  /** Does nothing for an item that does not wait here. */
+  remove(item: Item): void {
+    this.#delete(item, false);
+  }
+
+  /** Removes the next item. */
+  take(): Item | undefined {
+    const isNetwork = this.#isNetworkNext && this.#networks.waiting > 1;
+    this.#isNetworkNext = !this.#isNetworkNext;
+    const next = isNetwork ? this.#networks.first() : this.#clients.first();
+    if (next !== undefined) this.#delete(next, true);
+    return next;
+  }
+
+  #delete(item: Item, isServed: boolean): void {
+    const pair = pairOf(item);
+    const items = this.#pairs.get(pair);
+    if (items?.delete(item) !== true) return;
+    if (items.size === 0) this.#pairs.delete(pair);
+    this.#clients.delete(item, isServed);
+    this.#networks.delete(item, isServed);
+    this.#size -= 1;
+  }
+}
+
+/** A network has no space, so no two pairs are one text. */
+function pairOf({ request }: { readonly request: SlotRequest }): string {
+  return `${request.caller.network} ${request.clientId}`;
+}
