@@ -6,7 +6,11 @@ import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client
 import { inMemoryClientKeys } from '../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { InMemoryUsedAssertions } from '../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
-import { ASSERTION_QUEUE_LIMITS, VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
+import {
+  ASSERTION_QUEUE_LIMITS,
+  VERIFICATION_QUEUE_LIMITS,
+  VerificationQueue,
+} from '../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import {
@@ -134,7 +138,7 @@ describe('AuthenticateBySecret', () => {
     const calls: string[] = [];
     const clock = new FixedClock();
     const repository = new InMemoryClientRepository(new RandomIdGenerator(), clock);
-    const queue = new VerificationQueue();
+    const queue = new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrentCheap: 1 });
     const attempts = new AttemptLimiter({ failuresPerMinute: FAILURES });
     const clients: ClientRepository = {
       findByClientId(clientId, secretId) {
@@ -350,7 +354,7 @@ describe('AuthenticateBySecret', () => {
   });
 
   it('frees the slot and passes the fault on if the verification fails', async () => {
-    const queue = new VerificationQueue();
+    const queue = new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrentCheap: 1 });
     const repository = new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock());
     const broken: SecretVerifier = { cost: 4, verify: () => Promise.reject(new TypeError('a bug')) };
     const authenticateClient = authenticateBySecretWith({ clients: repository, slots: queue, secrets: broken });
