@@ -31,6 +31,8 @@ interface Verification {
   readonly verdict: SecretVerdict;
   /** The stored secret, if there is one. */
   readonly stored: StoredSecret | undefined;
+  /** Whether it was one too many, so that its refusal is `attempts_exhausted`. */
+  readonly isBeyond: boolean;
 }
 
 /** Client authentication by id and secret (RFC 6749 section 2.3.1). The caller cannot tell an unknown client from a wrong secret. */
@@ -90,7 +92,7 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
     caller: Caller,
   ): Promise<Verification> {
     const { clients, attempts, slots, secrets } = this.#parts;
-    const takeOff = attempts.count(clientId, caller.network);
+    const { isBeyond, takeOff } = attempts.count(clientId, caller.network);
     let stored: StoredSecret | undefined;
     const isRegistered = async () => {
       stored = await clients.findSecret(clientId, secretId).catch((fault) => {
@@ -114,14 +116,15 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
       takeOff();
       cached.add(stored);
     }
-    return { verdict: await slot.settle(verdict), stored };
+    return { verdict: await slot.settle(verdict), stored, isBeyond };
   }
 
   /** The registration may have changed since its secret was looked up, and is read only now: a long one takes longer. */
   async #clientOf(
     { clientId, secretId }: PresentedSecret,
-    { verdict, stored }: Verification,
+    { verdict, stored, isBeyond }: Verification,
   ): Promise<Result<ClientRegistration, Refusal>> {
+    if (isBeyond && verdict !== 'match') return refused('attempts_exhausted', stored && clientId);
     if (stored === undefined) return refused('client_unknown');
     if (verdict !== 'match') return refused(REASON_OF_VERDICT[verdict], clientId);
     const lookup = await this.#parts.clients.findByClientId(clientId, secretId);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Attempts } from '../../application/ports/attempts.ts';
+import type { Attempts, CountedAttempt } from '../../application/ports/attempts.ts';
 
 /** Pairs of client id and network with failed attempts. About 14 MB. */
 const PAIRS_MAX = 100_000;
@@ -9,8 +9,8 @@ const EVICTION_CANDIDATES = 8;
 
 const MINUTE_MS = 60_000;
 
-/** However low the limit is, a pair has an attempt again after this: a right secret works within 5 s after a burst. */
-const INTERVAL_MS_MAX = 2_000;
+/** Beyond the limit, a pair has an attempt again after this, however low the limit is: a right secret works within 5 s after a burst. */
+const PAUSE_MS_MAX = 2_000;
 
 /** The part of an interval by which an attempt may be early: far more than rounding errors. */
 const TOLERANCE = 0.01;
@@ -23,29 +23,35 @@ interface AttemptLimiterOptions {
   readonly now?: () => number;
 }
 
+/** Times of a pair, in milliseconds: when all of its attempts are available again, and when the last one began. */
+interface Pair {
+  readonly availableAt: number;
+  readonly lastAt: number;
+}
+
 /**
- * A token bucket for each pair of client id and network, kept as one number: the time at which all of its attempts are
- * available again (GCRA, the generic cell rate algorithm of ITU-T I.371). It refills all the time, so it paces guesses and
- * locks nobody out, and failures at other networks do not count.
+ * A token bucket for each pair of client id and network, kept as the time at which all of its attempts are available again
+ * (GCRA, the generic cell rate algorithm of ITU-T I.371). It refills all the time, and an empty one still gives one attempt in
+ * two seconds: it paces guesses and locks nobody out. Failures at other networks do not count.
  */
 export class AttemptLimiter implements Attempts {
   readonly #pairsMax: number;
   readonly #now: () => number;
   readonly #intervalMs: number;
   readonly #burstMs: number;
-  /** When all attempts of a pair are available again, in milliseconds. A pair without a time has all of them. */
-  readonly #availableAt = new Map<string, number>();
+  /** A pair without times has all attempts. */
+  readonly #pairs = new Map<string, Pair>();
 
   constructor({ failuresPerMinute, pairsMax = PAIRS_MAX, now = () => performance.now() }: AttemptLimiterOptions) {
     this.#pairsMax = pairsMax;
     this.#now = now;
-    this.#intervalMs = Math.min(MINUTE_MS / failuresPerMinute, INTERVAL_MS_MAX);
+    this.#intervalMs = MINUTE_MS / failuresPerMinute;
     this.#burstMs = this.#intervalMs * (failuresPerMinute - 1 + TOLERANCE);
   }
 
   /** Pairs whose failed attempts are counted. */
   get pairs(): number {
-    return this.#availableAt.size;
+    return this.#pairs.size;
   }
 
   get pairsMax(): number {
@@ -53,28 +59,31 @@ export class AttemptLimiter implements Attempts {
   }
 
   areLeft(clientId: string, network: string): boolean {
-    if (this.#availableAt.size === 0) return true;
-    return (this.#availableAt.get(pairOf(clientId, network)) ?? 0) - this.#now() <= this.#burstMs;
+    const pair = this.#pairs.size === 0 ? undefined : this.#pairs.get(pairOf(clientId, network));
+    return !this.#isBeyond(pair) || pair === undefined || this.#now() >= pair.lastAt + PAUSE_MS_MAX;
   }
 
-  count(clientId: string, network: string): () => void {
-    const pair = pairOf(clientId, network);
-    const now = this.#now();
-    const availableAt = Math.max(this.#availableAt.get(pair) ?? now, now);
-    // Attempts that began at the same moment do not make the next one wait longer than an interval.
-    this.#set(pair, Math.min(availableAt, now + this.#burstMs) + this.#intervalMs);
-    return () => this.#takeOff(pair);
+  count(clientId: string, network: string): CountedAttempt {
+    const [key, now] = [pairOf(clientId, network), this.#now()];
+    const pair = this.#pairs.get(key);
+    const isBeyond = this.#isBeyond(pair);
+    const availableAt = Math.max(pair?.availableAt ?? now, now);
+    if (pair === undefined && this.#pairs.size >= this.#pairsMax) this.#evict();
+    // Beyond the limit, an attempt does not make the next ones wait longer.
+    this.#pairs.set(key, { availableAt: Math.min(availableAt, now + this.#burstMs) + this.#intervalMs, lastAt: now });
+    return { isBeyond, takeOff: () => this.#takeOff(key) };
   }
 
-  #takeOff(pair: string): void {
-    const availableAt = (this.#availableAt.get(pair) ?? 0) - this.#intervalMs;
-    if (availableAt > this.#now()) this.#availableAt.set(pair, availableAt);
-    else this.#availableAt.delete(pair);
+  #isBeyond(pair: Pair | undefined): boolean {
+    return pair !== undefined && pair.availableAt - this.#now() > this.#burstMs;
   }
 
-  #set(pair: string, availableAt: number): void {
-    if (!this.#availableAt.has(pair) && this.#availableAt.size >= this.#pairsMax) this.#evict();
-    this.#availableAt.set(pair, availableAt);
+  #takeOff(key: string): void {
+    const pair = this.#pairs.get(key);
+    if (pair === undefined) return;
+    const availableAt = pair.availableAt - this.#intervalMs;
+    if (availableAt > this.#now()) this.#pairs.set(key, { ...pair, availableAt });
+    else this.#pairs.delete(key);
   }
 
   /**
@@ -84,11 +93,11 @@ export class AttemptLimiter implements Attempts {
   #evict(): void {
     const few = this.#now() + 2 * this.#intervalMs;
     let candidates = EVICTION_CANDIDATES;
-    for (const [pair, availableAt] of this.#availableAt) {
-      this.#availableAt.delete(pair);
+    for (const [key, pair] of this.#pairs) {
+      this.#pairs.delete(key);
       candidates -= 1;
-      if (availableAt <= few || candidates === 0) return;
-      this.#availableAt.set(pair, availableAt);
+      if (pair.availableAt <= few || candidates === 0) return;
+      this.#pairs.set(key, pair);
     }
   }
 }

@@ -13,8 +13,6 @@ import { FairQueue } from './fair-queue.ts';
 export interface VerificationQueueLimits {
   /** Verifications that run at once. */
   readonly concurrent: number;
-  /** The same where each takes milliseconds at most, as with generated secrets: they hold up nothing on any core. */
-  readonly concurrentCheap: number;
   /** Work that may wait in the FIFO queue for each of them, such as BCrypt rounds; one request may, whatever it costs. */
   readonly fifoRounds: number;
   /** Requests without an answer, whether they wait for a slot or for the time of their answer. */
@@ -35,7 +33,6 @@ export interface VerificationQueueLimits {
  */
 export const VERIFICATION_QUEUE_LIMITS: VerificationQueueLimits = {
   concurrent: 1,
-  concurrentCheap: 2,
   fifoRounds: 4 * 2 ** 10,
   unanswered: 8_192,
   waitMs: 10_000,
@@ -50,7 +47,6 @@ export const VERIFICATION_QUEUE_LIMITS: VerificationQueueLimits = {
  */
 export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
   concurrent: 1,
-  concurrentCheap: 1,
   fifoRounds: 2_048,
   unanswered: 4_096,
   waitMs: 2_000,
@@ -58,9 +54,6 @@ export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
   looksUpFirst: false,
   placesOfPair: Infinity,
 };
-
-/** The highest cost of a cheap verification: 4 ms of a core, by BCrypt. */
-const CHEAP_COST_MAX = 6;
 
 interface Attempt {
   readonly request: SlotRequest;
@@ -92,8 +85,6 @@ export class VerificationQueue implements VerificationSlots {
   readonly #overflow: FairQueue<Attempt>;
   /** The attempts whose verification runs. */
   readonly #running = new Set<Attempt>();
-  /** Whether the last request was for a cheap verification. All secrets cost the same at a time. */
-  #isCheap = false;
   #closed = false;
 
   constructor(limits = VERIFICATION_QUEUE_LIMITS, kind: VerificationKind = 'secret verification') {
@@ -129,7 +120,6 @@ export class VerificationQueue implements VerificationSlots {
     if (this.#unanswered.size >= this.#limits.unanswered) {
       throw new SlotsExhausted('the verification queue is full', this.#kind);
     }
-    this.#isCheap = request.cost <= CHEAP_COST_MAX;
     const granted = Promise.withResolvers<VerificationSlot>();
     const attempt = this.#createAttempt(request, granted);
     this.#unanswered.add(attempt);
@@ -179,11 +169,6 @@ export class VerificationQueue implements VerificationSlots {
     return attempt;
   }
 
-  get #concurrent(): number {
-    const { concurrent, concurrentCheap } = this.#limits;
-    return this.#isCheap ? concurrentCheap : concurrent;
-  }
-
   #startLookUps(): void {
     for (const attempt of this.#toLookUp) {
       if (this.#lookUps >= this.#limits.lookUps) return;
@@ -225,7 +210,7 @@ export class VerificationQueue implements VerificationSlots {
   }
 
   #startNext(): void {
-    while (this.#running.size < this.#concurrent) {
+    while (this.#running.size < this.#limits.concurrent) {
       const [first] = this.#fifo;
       const next = first ?? this.#overflow.take();
       if (next === undefined) return;

@@ -2,13 +2,16 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 
 /** How much work of each kind runs in libuv's pool of threads at once. */
 export interface PoolBounds {
-  /** BCrypt checks and hashes: on all cores if they are cheap. Expensive ones leave a core, by the verification queue. */
+  /** BCrypt checks and hashes. */
   readonly bcrypt: number;
   /** Expensive verifications of assertions. */
   readonly assertions: number;
   /** Writes to the log and to the audit file, one at a time each. */
   readonly writers: number;
 }
+
+/** Cores that BCrypt leaves to tokens that need none. */
+const CORES_LEFT = 1;
 
 /** The threads of libuv's pool where `UV_THREADPOOL_SIZE` does not say how many. */
 const THREADS_BY_DEFAULT = 4;
@@ -21,7 +24,7 @@ const THREADS_BY_DEFAULT = 4;
 export function poolBounds(cores: number, threads = Infinity): PoolBounds {
   const [assertions, writers] = [1, threads < 8 ? 1 : 2];
   const left = Math.floor(threads / 2) - assertions - writers;
-  return { bcrypt: Math.max(1, Math.min(cores, left)), assertions, writers };
+  return { bcrypt: Math.max(1, Math.min(cores - CORES_LEFT, left)), assertions, writers };
 }
 
 /** How many threads the pool has, by the value of `UV_THREADPOOL_SIZE`. */

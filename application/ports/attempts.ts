@@ -6,12 +6,20 @@ export interface Attempts {
   /** Whether there is an attempt left. If not, a presented secret must not be compared with anything, not even with the cache. */
   areLeft(clientId: string, network: string): boolean;
 
-  /**
-   * Counts an attempt as failed, before its secret is compared with anything. Returns what takes it off again: call that once
-   * if the secret is right, or if a fault kept it from being compared.
-   */
-  count(clientId: string, network: string): () => void;
+  /** Counts an attempt as failed, before its secret is compared with anything. */
+  count(clientId: string, network: string): CountedAttempt;
+}
+
+export interface CountedAttempt {
+  /** Whether it is one too many, which is possible now and then. If its secret is wrong, it is refused as those are that were not compared. */
+  readonly isBeyond: boolean;
+
+  /** Takes it off again. Call this once if the secret is right, or if a fault kept it from being compared. */
+  takeOff(): void;
 }
 
 /** No limit. */
-export const UNLIMITED_ATTEMPTS: Attempts = { areLeft: () => true, count: () => () => {} };
+export const UNLIMITED_ATTEMPTS: Attempts = {
+  areLeft: () => true,
+  count: () => ({ isBeyond: false, takeOff: () => {} }),
+};

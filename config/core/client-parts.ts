@@ -23,9 +23,6 @@ import { NO_RESOURCES } from '../storages.ts';
 /** Connections to the database that are left to requests whose secret is cached, while secrets are looked up. */
 const CONNECTIONS_LEFT = 2;
 
-/** Cores that expensive BCrypt checks leave to tokens that need none. */
-const CORES_LEFT = 1;
-
 /** Clients, their secrets, and the queues in which their credentials are verified. */
 export function registerClientParts(parts: DependencyContainer, { configuration, settings }: Service): void {
   const { clients } = configuration;
@@ -34,10 +31,9 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
 
   part(parts, PARTS.verifiedSecrets, () => new VerifiedSecretCache(settings.CLIENT_SECRET_CACHE_MAX));
   part(parts, PARTS.verificationQueue, (get) => {
-    const { runningMax: concurrentCheap } = get(PARTS.poolWorks).bcrypt.load;
-    const concurrent = Math.max(1, concurrentCheap - CORES_LEFT);
+    const { runningMax: concurrent } = get(PARTS.poolWorks).bcrypt.load;
     const lookUps = Math.max(1, settings.DATABASE_POOL_SIZE - CONNECTIONS_LEFT);
-    return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent, concurrentCheap, lookUps });
+    return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent, lookUps });
   });
   part(parts, PARTS.attempts, () => {
     const failuresPerMinute = settings.CLIENT_FAILURES_PER_MINUTE;

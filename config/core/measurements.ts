@@ -59,8 +59,8 @@ export function verifications(
   { CLIENT_SECRET_COST: cost }: Settings,
 ): { readonly now: Verifications; readonly bounds: Verifications } {
   const { load, limits, shares } = get(PARTS.verificationQueue);
-  const { concurrent, concurrentCheap: running, unanswered, fifoRounds } = limits;
-  const fifo = Math.max(1, Math.floor((fifoRounds * concurrent) / 2 ** cost));
+  const { concurrent: running, unanswered, fifoRounds } = limits;
+  const fifo = Math.max(1, Math.floor((fifoRounds * running) / 2 ** cost));
   return {
     now: { ...load, shares },
     bounds: { running, fifo, overflow: unanswered, unanswered, shares: SHARES_MAX },

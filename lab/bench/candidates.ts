@@ -23,6 +23,8 @@ export interface Candidate {
   readonly tokenUrls: readonly string[];
   /** The port of the first of them. */
   readonly port: number;
+  /** Its metrics; undefined for another server. */
+  readonly metricsUrl?: string | undefined;
   /** Its public key set, readable without a token. */
   readonly keySetUrl: string;
   readonly tree: ProcessTree;
@@ -155,7 +157,8 @@ async function startService(
   await server.answers(`http://127.0.0.1:${managementPort}/readyz`);
   const [tokenUrls, keySetUrl] = [[`${baseUrl}/oauth2/token`], `${baseUrl}/oauth2/jwks`];
   const algorithm = environment?.['TOKEN_SIGNING_ALG'];
-  return { name, tokenUrls, port, keySetUrl, tree: new ProcessTree([server.pid]), algorithm, assertions };
+  const metricsUrl = `http://127.0.0.1:${managementPort}/metrics`;
+  return { name, tokenUrls, port, metricsUrl, keySetUrl, tree: new ProcessTree([server.pid]), algorithm, assertions };
 }
 
 /** The flags of Node.js with which `npm start` runs a checkout. */

@@ -19,6 +19,7 @@ const COMMANDS = {
   compare: { base: 'FOLDER', pairs: 9, seconds: 8, repository: REPOSITORIES },
   attack: { part: ATTACK_PARTS, repository: REPOSITORIES, seconds: 30, rate: 100, lorises: 200 },
   burst: { rounds: 9, connections: [256, 2_048] as readonly number[] },
+  fleet: { clients: 10_000, connections: 64, lifetime: 30 },
   growth: { seconds: 5, rounds: 3, registrations: [10, 1_000, 100_000, 1_000_000] as readonly number[] },
   profile: { seconds: 10, folder: '' },
   soak: { minutes: 10, 'warm-up-seconds': 60, 'every-seconds': 10 },
@@ -42,6 +43,7 @@ const USAGE = `Usage: npm run bench [-- COMMAND] [OPTIONS]
   compare  this checkout against another one, with its packages installed
   attack   clients, and the memory of the service, during attacks
   burst    first requests at once
+  fleet    many clients that ask now and then: after a start, again, and over lifetimes
   growth   registrations and connections
   profile  CPU time of a token by part; --folder keeps the profiles, which DevTools opens
   soak     memory under steady load

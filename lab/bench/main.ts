@@ -3,6 +3,7 @@ import { runBurst } from './burst.ts';
 import { runCheckoutPairs } from './checkout-pairs.ts';
 import { type Command, type CommandName, type Options, parseCommandLine, usage } from './command-line.ts';
 import { runComparison } from './comparison.ts';
+import { runFleet } from './fleet.ts';
 import { runGrowth } from './growth.ts';
 import { runProfile } from './profile.ts';
 import { say } from './report.ts';
@@ -18,6 +19,7 @@ const COMMANDS: { [Name in CommandName]: (options: Options<Name>, opened: AsyncD
     compare: runCheckoutPairs,
     attack: runAttack,
     burst: runBurst,
+    fleet: runFleet,
     growth: runGrowth,
     profile: runProfile,
     soak: runSoak,

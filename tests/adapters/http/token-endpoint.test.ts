@@ -461,7 +461,6 @@ describe('token endpoint', () => {
 
   const NO_CAPACITY = {
     ...VERIFICATION_QUEUE_LIMITS,
-    concurrentCheap: 1,
     fifoRounds: 2 ** 4,
     unanswered: 2,
     waitMs: 100,

@@ -475,7 +475,7 @@ describe('traced ports', () => {
     };
   });
   describeVerificationSlots('VerificationQueue, traced,', () => {
-    const slots = new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrentCheap: 1, fifoRounds: 8 * 2 ** 4 });
+    const slots = new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, fifoRounds: 8 * 2 ** 4 });
     return { ...requested(ports.slots(slots), 'acquire'), close: () => slots.close() };
   });
 

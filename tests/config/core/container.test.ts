@@ -77,7 +77,7 @@ async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Rec
   parts.register(PARTS.verificationQueue, {
     useValue: {
       load: { running: 1, fifo: 2, overflow: 3, unanswered: 6 },
-      limits: { concurrent: 9, concurrentCheap: 10, fifoRounds: 2_048, unanswered: 60, waitMs: 2_000 },
+      limits: { concurrent: 10, fifoRounds: 2_048, unanswered: 60, waitMs: 2_000 },
       shares: 4,
     } as never,
   });
