@@ -138,7 +138,7 @@ describe('AuthenticateBySecret', () => {
     const calls: string[] = [];
     const clock = new FixedClock();
     const repository = new InMemoryClientRepository(new RandomIdGenerator(), clock);
-    const queue = new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrentCheap: 1 });
+    const queue = new VerificationQueue();
     const attempts = new AttemptLimiter({ failuresPerMinute: FAILURES });
     const clients: ClientRepository = {
       findByClientId(clientId, secretId) {
@@ -354,7 +354,7 @@ describe('AuthenticateBySecret', () => {
   });
 
   it('frees the slot and passes the fault on if the verification fails', async () => {
-    const queue = new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrentCheap: 1 });
+    const queue = new VerificationQueue();
     const repository = new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock());
     const broken: SecretVerifier = { cost: 4, verify: () => Promise.reject(new TypeError('a bug')) };
     const authenticateClient = authenticateBySecretWith({ clients: repository, slots: queue, secrets: broken });
