@@ -6,11 +6,7 @@ import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client
 import { inMemoryClientKeys } from '../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { InMemoryUsedAssertions } from '../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
-import {
-  ASSERTION_QUEUE_LIMITS,
-  VERIFICATION_QUEUE_LIMITS,
-  VerificationQueue,
-} from '../../adapters/secrets/verification-queue.ts';
+import { ASSERTION_QUEUE_LIMITS, VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import {
