@@ -3,6 +3,7 @@ import { generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import type { Sign } from '../../../adapters/jwt/sign-loop.ts';
@@ -252,14 +253,18 @@ describe('a signing thread that ends', () => {
       const { wait } = Atomics;
       const waitAndEnd = (...args: [Int32Array, number, number]) => {
         const outcome = wait(...args);
-        if (workerData.self === 2 && outcome === 'ok') process.exit();
+        if (workerData.self === 2 && outcome === 'ok') throw new Error('ends');
         return outcome;
       };
       Object.assign(Atomics, { wait: waitAndEnd });
       return (input) => Uint8Array.from(input);
     };
     const threads = open(2, endWhenWoken);
-    for (const input of numbers(10)) expect(await threads.sign(BY_ONE, input)).toBe(signatureOf(input));
+    for (const input of numbers(40)) {
+      expect(await threads.sign(BY_ONE, input)).toBe(signatureOf(input));
+      // Mostly both threads wait by then, and the one that has waited for longer is woken.
+      await delay(2);
+    }
   });
 
   it('fails each signature as long as no thread can start', async () => {
