@@ -86,7 +86,9 @@ export function signLoop(createSign: () => Sign): void {
   }
 
   for (;;) {
-    const [end, job] = [Atomics.load(published, 0), Atomics.load(passed, 0)];
+    // In this order: otherwise `job` may be one that is not published yet, and is passed before it waits.
+    const job = Atomics.load(passed, 0);
+    const end = Atomics.load(published, 0);
     if (job === end) {
       if (Atomics.load(unreported, 0) > 0) report();
       Atomics.wait(published, 0, end);

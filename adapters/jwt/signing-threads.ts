@@ -90,8 +90,9 @@ export class SigningThreads {
     if (this.#isClosed) throw unavailable('the service stops');
     if (this.inProgress === SIGNATURES_MAX) throw unavailable('too many signatures wait');
     const since = this.#now();
-    if (since - (this.#jobAt(this.#oldest)?.since ?? since) > WAITED_MS_MAX)
-      throw unavailable('signatures wait for too long');
+    // After the process was stopped, signatures may be ready that no message has told of yet.
+    if (this.#isLate(since)) this.#deliver();
+    if (this.#isLate(since)) throw unavailable('signatures wait for too long');
     if (input.length > SIGNING_INPUT_MAX) throw new RangeError('a signing input is too long');
     this.#ensureThread();
     const job = { since, ...Promise.withResolvers<string>() };
@@ -108,6 +109,10 @@ export class SigningThreads {
 
   #jobAt(job: number): Job | undefined {
     return this.#jobs[job % SIGNATURES_MAX];
+  }
+
+  #isLate(now: number): boolean {
+    return now - (this.#jobAt(this.#oldest)?.since ?? now) > WAITED_MS_MAX;
   }
 
   /** Some threads are enough: the next call tries to start the others again. */
@@ -182,7 +187,8 @@ export class SigningThreads {
 
   #passEnded(): void {
     while (this.inProgress > 0 && this.#jobAt(this.#oldest) === undefined) this.#oldest += 1;
-    if (this.inProgress === 0) for (const worker of this.#workers) worker?.unref();
+    // Not while they end: the process could end before, and what is closed after them would stay open.
+    if (this.inProgress === 0 && !this.#isClosed) for (const worker of this.#workers) worker?.unref();
   }
 
   #startWorker(index: number): Worker {
@@ -228,6 +234,8 @@ export class SigningThreads {
       // The next call tries it again.
     }
     if (!this.#isRunning()) this.#fail(() => true, cause);
+    // It may have been woken for a job that it has not taken.
+    Atomics.notify(this.#shared.published, 0);
   }
 }
 

@@ -1,5 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import type { Sign } from '../../../adapters/jwt/sign-loop.ts';
@@ -107,6 +111,53 @@ describe('signing threads', () => {
     expect((await outcomes).every(({ status }) => status === 'rejected')).toBe(true);
   });
 
+  it('refuse none behind one that is ready, though the process was stopped before its caller got it', async () => {
+    const time = { ms: 0 };
+    const folder = mkdtempSync(join(tmpdir(), 'signing-threads-'));
+    const createSign = (): Sign => (input) => {
+      const { writeFileSync } = process.getBuiltinModule('node:fs');
+      const text = String.fromCharCode(...input);
+      if (text.startsWith('/')) writeFileSync(text, '');
+      return Uint8Array.from(input);
+    };
+    const threads = open(1, createSign, () => time.ms);
+    const ready = threads.sign(BY_ONE, 'ready');
+    time.ms = 500;
+    const begun = join(folder, 'begun');
+    const next = threads.sign(BY_ONE, begun);
+    // The event loop does not run meanwhile, as if the process were stopped.
+    while (!existsSync(begun));
+    time.ms = 1_400;
+    expect(await threads.sign(BY_ONE, 'last')).toBe(signatureOf('last'));
+    expect(await Promise.all([ready, next])).toEqual(['ready', begun].map(signatureOf));
+    rmSync(folder, { recursive: true });
+  });
+
+  it('sign each input once, wherever the system halts a thread for a moment', async () => {
+    const halting = (): Sign => {
+      const never = new Int32Array(new SharedArrayBuffer(4));
+      const { wait } = Atomics;
+      for (const name of ['load', 'store', 'add', 'exchange', 'compareExchange'] as const) {
+        const operation = Atomics[name] as (...args: unknown[]) => number;
+        const halted = (...args: unknown[]) => {
+          const result = operation(...args);
+          if (Math.random() < 0.1) wait(never, 0, 0, 1);
+          return result;
+        };
+        Object.assign(Atomics, { [name]: halted });
+      }
+      return (input) => Uint8Array.from(input);
+    };
+    const threads = open(3, halting);
+    const callers = numbers(4).map(async (caller) => {
+      for (const call of numbers(300)) {
+        expect(await threads.sign(BY_ONE, `${caller}.${call}`)).toBe(signatureOf(`${caller}.${call}`));
+      }
+    });
+    await Promise.all(callers);
+    expect(threads.inProgress).toBe(0);
+  });
+
   it('refuse signatures once they are closed, also those in progress', async () => {
     const threads = open(1, never);
     const inProgress = expect(threads.sign(BY_ONE, 'input')).rejects.toThrow(DependencyUnavailable);
@@ -146,6 +197,16 @@ describe('signing threads', () => {
     const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { timeout: 60_000 });
     expect([status, String(stdout)]).toEqual([0, '342\n']);
   });
+
+  it('keep the process alive until all are closed', () => {
+    const script = `
+      const { SigningThreads } = await import(${JSON.stringify(new URL('../../../adapters/jwt/signing-threads.ts', import.meta.url))});
+      const threads = new SigningThreads(4, () => (input) => Uint8Array.from(input));
+      threads.sign({}, 'input').then(() => threads.close()).then(() => console.log('closed'));
+    `;
+    const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { timeout: 60_000 });
+    expect([status, String(stdout)]).toEqual([0, 'closed\n']);
+  });
 });
 
 describe('a signing thread that ends', () => {
@@ -184,6 +245,26 @@ describe('a signing thread that ends', () => {
       ),
     );
     expect(await threads.sign(BY_ONE, 'next')).toBe(signatureOf('next'));
+  });
+
+  it('before it has taken what it was woken for, leaves it to the others', async () => {
+    const endWhenWoken = (): Sign => {
+      const { workerData } = process.getBuiltinModule('node:worker_threads');
+      const { wait } = Atomics;
+      const waitAndEnd = (...args: [Int32Array, number, number]) => {
+        const outcome = wait(...args);
+        if (workerData.self === 2 && outcome === 'ok') throw new Error('ends');
+        return outcome;
+      };
+      Object.assign(Atomics, { wait: waitAndEnd });
+      return (input) => Uint8Array.from(input);
+    };
+    const threads = open(2, endWhenWoken);
+    for (const input of numbers(40)) {
+      expect(await threads.sign(BY_ONE, input)).toBe(signatureOf(input));
+      // Mostly both threads wait by then, and the one that has waited for longer is woken.
+      await delay(2);
+    }
   });
 
   it('fails each signature as long as no thread can start', async () => {
