@@ -176,8 +176,12 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   await until(() => hasSent(/from (public\.)?client_resources limit 0/), 'the health of the database was checked');
   answers['keys list'] = [(await runInProcess(manageKeys, ['list'], { DATABASE_URL: role })).exitCode];
   const kid = token.includes('.') ? String(decodeProtectedHeader(token).kid) : 'none';
-  const revoked = await runInProcess(manageKeys, ['revoke', kid], { DATABASE_URL: role });
+  answers['keys rotate'] = [(await runInProcess(manageKeys, ['rotate'], { DATABASE_URL: role })).exitCode];
+  const revoked = await runInProcess(manageKeys, ['revoke', '--', kid], { DATABASE_URL: role });
   answers['keys revoke'] = [revoked.exitCode, /The key \S+ is revoked/.test(revoked.stderr)];
+  answers['keys revoke --all'] = [
+    (await runInProcess(manageKeys, ['revoke', '--all'], { DATABASE_URL: role })).exitCode,
+  ];
   await inspect('after');
   await rm(folder, { recursive: true });
   return answers;
