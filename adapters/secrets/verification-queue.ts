@@ -76,8 +76,11 @@ export class VerificationQueue implements VerificationSlots {
   readonly #kind: VerificationKind;
   /** All attempts without an answer, except those from the FIFO queue whose verification runs. */
   readonly #unanswered = new Set<Attempt>();
-  /** Attempts that wait until their client is looked up, first come, first served. */
-  readonly #toLookUp = new Set<Attempt>();
+  /**
+   * Attempts that wait until their client is looked up: on a slow database, a flood waits here and not for slots. Shared
+   * fairly without knowing who is registered.
+   */
+  readonly #toLookUp = new FairQueue<Attempt>(Infinity);
   #lookUps = 0;
   readonly #fifo = new Set<Attempt>();
   /** The work that waits in the FIFO queue. */
@@ -124,7 +127,7 @@ export class VerificationQueue implements VerificationSlots {
     const attempt = this.#createAttempt(request, granted);
     this.#unanswered.add(attempt);
     if (this.#limits.looksUpFirst || !this.#addToFifo(attempt)) {
-      this.#toLookUp.add(attempt);
+      this.#toLookUp.add(attempt, true);
       this.#startLookUps();
     }
     this.#startNext();
@@ -152,7 +155,7 @@ export class VerificationQueue implements VerificationSlots {
         this.#unanswered.delete(attempt);
         this.#removeFromFifo(attempt);
         this.#overflow.remove(attempt);
-        this.#toLookUp.delete(attempt);
+        this.#toLookUp.remove(attempt);
         granted.reject(fault);
         answer.reject(fault);
         this.#startNext();
@@ -170,9 +173,9 @@ export class VerificationQueue implements VerificationSlots {
   }
 
   #startLookUps(): void {
-    for (const attempt of this.#toLookUp) {
-      if (this.#lookUps >= this.#limits.lookUps) return;
-      this.#toLookUp.delete(attempt);
+    while (this.#lookUps < this.#limits.lookUps) {
+      const attempt = this.#toLookUp.take();
+      if (attempt === undefined) return;
       this.#lookUps += 1;
       void this.#lookUp(attempt).finally(() => {
         this.#lookUps -= 1;
