@@ -86,6 +86,8 @@ export class VerificationQueue implements VerificationSlots {
   /** The work that waits in the FIFO queue. */
   #fifoRounds = 0;
   readonly #overflow: FairQueue<Attempt>;
+  /** Attempts whose place in the overflow queue was taken, and whether their client is registered. */
+  readonly #displaced = new Map<Attempt, boolean>();
   /** The attempts whose verification runs. */
   readonly #running = new Set<Attempt>();
   #closed = false;
@@ -156,12 +158,14 @@ export class VerificationQueue implements VerificationSlots {
         this.#removeFromFifo(attempt);
         this.#overflow.remove(attempt);
         this.#toLookUp.remove(attempt);
+        this.#displaced.delete(attempt);
         granted.reject(fault);
         answer.reject(fault);
         this.#startNext();
       },
     };
     disconnected.addEventListener('abort', onDisconnected);
+    request.whenJoined?.(() => this.#renew(attempt));
     answer.promise
       .catch(() => {})
       .finally(() => {
@@ -190,7 +194,7 @@ export class VerificationQueue implements VerificationSlots {
       const isRegistered = await attempt.request.isRegistered();
       // The caller may have got an answer in the meantime.
       if (!this.#unanswered.has(attempt)) return;
-      if (!this.#limits.looksUpFirst || !this.#addToFifo(attempt)) this.#overflow.add(attempt, isRegistered);
+      if (!this.#limits.looksUpFirst || !this.#addToFifo(attempt)) this.#addToOverflow(attempt, isRegistered);
     } catch (fault) {
       attempt.fail(fault);
     }
@@ -206,6 +210,20 @@ export class VerificationQueue implements VerificationSlots {
     this.#fifo.add(attempt);
     this.#fifoRounds += rounds;
     return true;
+  }
+
+  #addToOverflow(attempt: Attempt, isRegistered: boolean): void {
+    const displaced = this.#overflow.add(attempt, isRegistered);
+    if (displaced !== undefined) this.#displaced.set(displaced, isRegistered);
+  }
+
+  /** A caller who joins is newer than those who took the place. When the callers are answered does not change. */
+  #renew(attempt: Attempt): void {
+    const isRegistered = this.#displaced.get(attempt);
+    if (isRegistered === undefined) return;
+    this.#displaced.delete(attempt);
+    this.#addToOverflow(attempt, isRegistered);
+    this.#startNext();
   }
 
   #removeFromFifo(attempt: Attempt): void {

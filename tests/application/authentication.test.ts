@@ -6,7 +6,11 @@ import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client
 import { inMemoryClientKeys } from '../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { InMemoryUsedAssertions } from '../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
-import { ASSERTION_QUEUE_LIMITS, VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
+import {
+  ASSERTION_QUEUE_LIMITS,
+  VERIFICATION_QUEUE_LIMITS,
+  VerificationQueue,
+} from '../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import {
@@ -314,6 +318,30 @@ describe('AuthenticateBySecret', () => {
       1,
       Array(2).fill('acquire a slot'),
     ]);
+  });
+
+  it('verifies a right secret that is sent again after a burst of guesses, although they took the place of the first one', async () => {
+    const { repository } = world();
+    const queue = new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, fifoRounds: 2 ** 4 });
+    const authenticateClient = authenticateBySecretWith({
+      clients: repository,
+      secrets: watchedBcrypt(() => {}),
+      slots: queue,
+      attempts: new AttemptLimiter({ failuresPerMinute: 300 }),
+    });
+    const held = await queue.acquire(slotRequest());
+    const guess = (count: number) =>
+      authenticateClient.execute({ ...CREDENTIALS, clientSecret: `guess ${count}` }, A_CALLER);
+    const guesses = [guess(0)];
+    const first = authenticateClient.execute(CREDENTIALS, A_CALLER);
+    await until(() => queue.load.overflow === 1, 'the right secret waits');
+    for (let count = 1; count <= 4; count += 1) guesses.push(guess(count));
+    await until(() => queue.load.unanswered === 6 && queue.load.overflow === 4, 'its place is taken');
+    const second = authenticateClient.execute(CREDENTIALS, A_CALLER);
+    held.release();
+    expect([(await first).ok, (await second).ok]).toEqual([true, true]);
+    queue.close();
+    await Promise.allSettled(guesses);
   });
 
   it('refuses with slow_down if no attempts are left at this network, whatever the secret, and then looks nothing up', async () => {
