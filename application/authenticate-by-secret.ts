@@ -57,7 +57,7 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
     const { network } = caller;
     const presented: PresentedSecret = { clientId, clientSecret, secretId: secretIdOf(clientSecret) };
     let cached: CachedVerification | undefined;
-    for (;;) {
+    for (let hasWaited = false; ; hasWaited = true) {
       if (!attempts.areLeft(clientId, network)) return refused('attempts_exhausted');
       cached ??= verifiedSecrets.lookUp(presented);
       const registration = cached.isPresent() ? await this.#findVerified(presented, cached) : undefined;
@@ -71,8 +71,8 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
         (shared) => shared.outcome.verdict === 'match',
       );
       const client = await this.#clientOf(presented, outcome);
-      // A refusal is not shared: what is stored may have changed since the attempt began.
-      if (client.ok || isOwn) return client;
+      // What is stored may have changed since the attempt began, if it began before this request. The second one did not.
+      if (client.ok || isOwn || hasWaited) return client;
     }
   }
 

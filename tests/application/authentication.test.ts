@@ -286,11 +286,27 @@ describe('AuthenticateBySecret', () => {
     expect(verifications()).toBe(1);
   });
 
-  it('shares no refusal between requests at once: each guess is an attempt', async () => {
-    const { authenticateClient, verifications } = world();
+  it('refuses requests at once after two verifications, however many there are, and no refusal is older than its request', async () => {
+    const { authenticateClient, repository, verifications } = world();
     const wrong = { ...CREDENTIALS, clientSecret: 'wrong-secret' };
     const outcomes = await Promise.all(
-      Array.from({ length: 2 * FAILURES }, () => authenticateClient.execute(wrong, A_CALLER)),
+      Array.from({ length: 4 * FAILURES }, () => authenticateClient.execute(wrong, A_CALLER)),
+    );
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ problem: { reason: 'secret_wrong' } });
+    expect(verifications()).toBe(2);
+    const before = authenticateClient.execute({ ...wrong, clientId: 'soon' }, A_CALLER);
+    await until(() => verifications() === 3, 'the first one is compared');
+    repository.add({ ...CLIENT, clientId: 'soon', clientSecret: bcrypt.hashSync(wrong.clientSecret, 4) });
+    const after = authenticateClient.execute({ ...wrong, clientId: 'soon' }, A_CALLER);
+    expect([(await before).ok, (await after).ok]).toEqual([false, true]);
+  });
+
+  it('counts each guess as an attempt', async () => {
+    const { authenticateClient, verifications } = world();
+    const outcomes = await Promise.all(
+      Array.from({ length: 2 * FAILURES }, (_, count) =>
+        authenticateClient.execute({ ...CREDENTIALS, clientSecret: `wrong ${count}` }, A_CALLER),
+      ),
     );
     expect(verifications()).toBe(FAILURES);
     const reasons = outcomes.map((outcome) => (outcome.ok ? 'ok' : outcome.problem.reason));
