@@ -9,7 +9,7 @@ import type { ClientRepository } from './ports/client-repository.ts';
 import type { SecretVerdict, SecretVerifier } from './ports/secret-verifier.ts';
 import type { VerificationSlots } from './ports/verification-slots.ts';
 import type { CachedVerification, PresentedSecret, VerifiedSecrets } from './ports/verified-secrets.ts';
-import { SharedAttempts } from './shared-attempts.ts';
+import { SharedAttempts, type WhenJoined } from './shared-attempts.ts';
 
 const REASON_OF_VERDICT = {
   mismatch: 'secret_wrong',
@@ -57,7 +57,7 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
     const { network } = caller;
     const presented: PresentedSecret = { clientId, clientSecret, secretId: secretIdOf(clientSecret) };
     let cached: CachedVerification | undefined;
-    for (;;) {
+    for (let hasWaited = false; ; hasWaited = true) {
       if (!attempts.areLeft(clientId, network)) return refused('attempts_exhausted');
       cached ??= verifiedSecrets.lookUp(presented);
       const registration = cached.isPresent() ? await this.#findVerified(presented, cached) : undefined;
@@ -71,8 +71,8 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
         (shared) => shared.outcome.verdict === 'match',
       );
       const client = await this.#clientOf(presented, outcome);
-      // A refusal is not shared: what is stored may have changed since the attempt began.
-      if (client.ok || isOwn) return client;
+      // What is stored may have changed since the attempt began, if it began before this request. The second one did not.
+      if (client.ok || isOwn || hasWaited) return client;
     }
   }
 
@@ -90,6 +90,7 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
     { clientId, clientSecret, secretId }: PresentedSecret,
     cached: CachedVerification,
     caller: Caller,
+    whenJoined: WhenJoined,
   ): Promise<Verification> {
     const { clients, attempts, slots, secrets } = this.#parts;
     const { isBeyond, takeOff } = attempts.count(clientId, caller.network);
@@ -101,7 +102,7 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
       });
       return stored !== undefined;
     };
-    const slot = await slots.acquire({ clientId, cost: secrets.cost, caller, isRegistered });
+    const slot = await slots.acquire({ clientId, cost: secrets.cost, caller, isRegistered, whenJoined });
     let verdict: SecretVerdict;
     try {
       // While this attempt waited, one from another network may have verified the secret.

@@ -102,7 +102,7 @@ class FairOrder<Item> {
  * come from one network, only the client decides.
  *
  * A client id has few places for each network. Beyond them, a newer item takes the place of the oldest, which will not be
- * served: behind a burst of guesses, the next secret does not wait for them.
+ * served unless it is added again: behind a burst of guesses, the next secret does not wait for them.
  */
 export class FairQueue<Item extends { readonly request: SlotRequest }> {
   readonly #placesOfPair: number;
@@ -126,7 +126,8 @@ export class FairQueue<Item extends { readonly request: SlotRequest }> {
     return this.#clients.remembered + this.#networks.remembered;
   }
 
-  add(item: Item, isRegistered: boolean): void {
+  /** Returns the item whose place this one takes, if it takes one. */
+  add(item: Item, isRegistered: boolean): Item | undefined {
     const { clientId, caller } = item.request;
     const items = this.#pairs.get(pairOf(item)) ?? new Set();
     const [oldest] = items;
@@ -135,11 +136,12 @@ export class FairQueue<Item extends { readonly request: SlotRequest }> {
       this.#clients.add(item, isRegistered ? clientId : UNREGISTERED);
       this.#networks.add(item, caller.network);
       this.#size += 1;
-    } else {
-      items.delete(oldest);
-      this.#clients.replace(oldest, item);
-      this.#networks.replace(oldest, item);
+      return undefined;
     }
+    items.delete(oldest);
+    this.#clients.replace(oldest, item);
+    this.#networks.replace(oldest, item);
+    return oldest;
   }
 
   /** Does nothing for an item that does not wait here. */

@@ -76,13 +76,18 @@ export class VerificationQueue implements VerificationSlots {
   readonly #kind: VerificationKind;
   /** All attempts without an answer, except those from the FIFO queue whose verification runs. */
   readonly #unanswered = new Set<Attempt>();
-  /** Attempts that wait until their client is looked up, first come, first served. */
-  readonly #toLookUp = new Set<Attempt>();
+  /**
+   * Attempts that wait until their client is looked up: on a slow database, a flood waits here and not for slots. Shared
+   * fairly without knowing who is registered.
+   */
+  readonly #toLookUp = new FairQueue<Attempt>(Infinity);
   #lookUps = 0;
   readonly #fifo = new Set<Attempt>();
   /** The work that waits in the FIFO queue. */
   #fifoRounds = 0;
   readonly #overflow: FairQueue<Attempt>;
+  /** Attempts whose place in the overflow queue was taken, and whether their client is registered. */
+  readonly #displaced = new Map<Attempt, boolean>();
   /** The attempts whose verification runs. */
   readonly #running = new Set<Attempt>();
   #closed = false;
@@ -124,7 +129,7 @@ export class VerificationQueue implements VerificationSlots {
     const attempt = this.#createAttempt(request, granted);
     this.#unanswered.add(attempt);
     if (this.#limits.looksUpFirst || !this.#addToFifo(attempt)) {
-      this.#toLookUp.add(attempt);
+      this.#toLookUp.add(attempt, true);
       this.#startLookUps();
     }
     this.#startNext();
@@ -152,13 +157,15 @@ export class VerificationQueue implements VerificationSlots {
         this.#unanswered.delete(attempt);
         this.#removeFromFifo(attempt);
         this.#overflow.remove(attempt);
-        this.#toLookUp.delete(attempt);
+        this.#toLookUp.remove(attempt);
+        this.#displaced.delete(attempt);
         granted.reject(fault);
         answer.reject(fault);
         this.#startNext();
       },
     };
     disconnected.addEventListener('abort', onDisconnected);
+    request.whenJoined?.(() => this.#renew(attempt));
     answer.promise
       .catch(() => {})
       .finally(() => {
@@ -170,9 +177,9 @@ export class VerificationQueue implements VerificationSlots {
   }
 
   #startLookUps(): void {
-    for (const attempt of this.#toLookUp) {
-      if (this.#lookUps >= this.#limits.lookUps) return;
-      this.#toLookUp.delete(attempt);
+    while (this.#lookUps < this.#limits.lookUps) {
+      const attempt = this.#toLookUp.take();
+      if (attempt === undefined) return;
       this.#lookUps += 1;
       void this.#lookUp(attempt).finally(() => {
         this.#lookUps -= 1;
@@ -187,7 +194,7 @@ export class VerificationQueue implements VerificationSlots {
       const isRegistered = await attempt.request.isRegistered();
       // The caller may have got an answer in the meantime.
       if (!this.#unanswered.has(attempt)) return;
-      if (!this.#limits.looksUpFirst || !this.#addToFifo(attempt)) this.#overflow.add(attempt, isRegistered);
+      if (!this.#limits.looksUpFirst || !this.#addToFifo(attempt)) this.#addToOverflow(attempt, isRegistered);
     } catch (fault) {
       attempt.fail(fault);
     }
@@ -203,6 +210,20 @@ export class VerificationQueue implements VerificationSlots {
     this.#fifo.add(attempt);
     this.#fifoRounds += rounds;
     return true;
+  }
+
+  #addToOverflow(attempt: Attempt, isRegistered: boolean): void {
+    const displaced = this.#overflow.add(attempt, isRegistered);
+    if (displaced !== undefined) this.#displaced.set(displaced, isRegistered);
+  }
+
+  /** A caller who joins is newer than those who took the place. When the callers are answered does not change. */
+  #renew(attempt: Attempt): void {
+    const isRegistered = this.#displaced.get(attempt);
+    if (isRegistered === undefined) return;
+    this.#displaced.delete(attempt);
+    this.#addToOverflow(attempt, isRegistered);
+    this.#startNext();
   }
 
   #removeFromFifo(attempt: Attempt): void {

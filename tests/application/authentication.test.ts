@@ -6,7 +6,11 @@ import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client
 import { inMemoryClientKeys } from '../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { InMemoryUsedAssertions } from '../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
-import { ASSERTION_QUEUE_LIMITS, VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
+import {
+  ASSERTION_QUEUE_LIMITS,
+  VERIFICATION_QUEUE_LIMITS,
+  VerificationQueue,
+} from '../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import {
@@ -282,11 +286,27 @@ describe('AuthenticateBySecret', () => {
     expect(verifications()).toBe(1);
   });
 
-  it('shares no refusal between requests at once: each guess is an attempt', async () => {
-    const { authenticateClient, verifications } = world();
+  it('refuses requests at once after two verifications, however many there are, and no refusal is older than its request', async () => {
+    const { authenticateClient, repository, verifications } = world();
     const wrong = { ...CREDENTIALS, clientSecret: 'wrong-secret' };
     const outcomes = await Promise.all(
-      Array.from({ length: 2 * FAILURES }, () => authenticateClient.execute(wrong, A_CALLER)),
+      Array.from({ length: 4 * FAILURES }, () => authenticateClient.execute(wrong, A_CALLER)),
+    );
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ problem: { reason: 'secret_wrong' } });
+    expect(verifications()).toBe(2);
+    const before = authenticateClient.execute({ ...wrong, clientId: 'soon' }, A_CALLER);
+    await until(() => verifications() === 3, 'the first one is compared');
+    repository.add({ ...CLIENT, clientId: 'soon', clientSecret: bcrypt.hashSync(wrong.clientSecret, 4) });
+    const after = authenticateClient.execute({ ...wrong, clientId: 'soon' }, A_CALLER);
+    expect([(await before).ok, (await after).ok]).toEqual([false, true]);
+  });
+
+  it('counts each guess as an attempt', async () => {
+    const { authenticateClient, verifications } = world();
+    const outcomes = await Promise.all(
+      Array.from({ length: 2 * FAILURES }, (_, count) =>
+        authenticateClient.execute({ ...CREDENTIALS, clientSecret: `wrong ${count}` }, A_CALLER),
+      ),
     );
     expect(verifications()).toBe(FAILURES);
     const reasons = outcomes.map((outcome) => (outcome.ok ? 'ok' : outcome.problem.reason));
@@ -314,6 +334,30 @@ describe('AuthenticateBySecret', () => {
       1,
       Array(2).fill('acquire a slot'),
     ]);
+  });
+
+  it('verifies a right secret that is sent again after a burst of guesses, although they took the place of the first one', async () => {
+    const { repository } = world();
+    const queue = new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, fifoRounds: 2 ** 4 });
+    const authenticateClient = authenticateBySecretWith({
+      clients: repository,
+      secrets: watchedBcrypt(() => {}),
+      slots: queue,
+      attempts: new AttemptLimiter({ failuresPerMinute: 300 }),
+    });
+    const held = await queue.acquire(slotRequest());
+    const guess = (count: number) =>
+      authenticateClient.execute({ ...CREDENTIALS, clientSecret: `guess ${count}` }, A_CALLER);
+    const guesses = [guess(0)];
+    const first = authenticateClient.execute(CREDENTIALS, A_CALLER);
+    await until(() => queue.load.overflow === 1, 'the right secret waits');
+    for (let count = 1; count <= 4; count += 1) guesses.push(guess(count));
+    await until(() => queue.load.unanswered === 6 && queue.load.overflow === 4, 'its place is taken');
+    const second = authenticateClient.execute(CREDENTIALS, A_CALLER);
+    held.release();
+    expect([(await first).ok, (await second).ok]).toEqual([true, true]);
+    queue.close();
+    await Promise.allSettled(guesses);
   });
 
   it('refuses with slow_down if no attempts are left at this network, whatever the secret, and then looks nothing up', async () => {

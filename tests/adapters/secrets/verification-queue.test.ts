@@ -290,6 +290,29 @@ describe('VerificationQueue', () => {
     expect(queue.load).toMatchObject({ overflow: 4 });
   });
 
+  it.each([
+    ['ids that nobody has registered', (count: number) => ({ clientId: `unknown ${count}` })],
+    ['guesses for the same client', () => ({ clientId: 'owned' })],
+  ])('looks up a client at its own network soon, however many %s wait for theirs', async (_case, flood) => {
+    const { verify } = world({ lookUps: 1 });
+    const lookUps: { readonly name: string; readonly end: (isRegistered: boolean) => void }[] = [];
+    const isRegistered = (name: string) => () => {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      lookUps.push({ name, end: resolve });
+      return promise;
+    };
+    for (let count = 0; count < 90; count += 1) {
+      void verify('guess', { isRegistered: isRegistered('guess'), ...flood(count) });
+    }
+    void verify('owner', { isRegistered: isRegistered('owner'), clientId: 'owned', caller: at('198.51.100.1') });
+    for (let count = 0; count < 4; count += 1) {
+      await settled();
+      lookUps.at(-1)?.end(false);
+    }
+    await settled();
+    expect(lookUps.map(({ name }) => name)).toContain('owner');
+  });
+
   it('looks nobody up for a refusal at once', async () => {
     const { verify } = world({ unanswered: 0 });
     const isRegistered = () => Promise.reject(new Error('looked up'));
