@@ -84,6 +84,14 @@ describe('a sealed key', () => {
     expect((await sealer.open(seal)).state).toBe('opened');
   });
 
+  it('stays closed once its secret was taken out of the file, without a restart', async () => {
+    let own = [OTHER, CURRENT];
+    const sealer = new JoseKeySealer(threadsAtOnce, own, () => success(own));
+    expect((await sealer.open(seal)).state).toBe('opened');
+    own = [OTHER];
+    expect((await sealer.open(seal)).state).toBe('locked');
+  });
+
   it('is sealed with what is first in the file at that moment; and is not, while the file cannot be read', async () => {
     let own = [OLD];
     let isReadable = true;
