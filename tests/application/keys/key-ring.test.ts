@@ -81,6 +81,43 @@ describe('a start', () => {
   });
 });
 
+describe('a key that signs at once', () => {
+  /** Two replicas after all keys were revoked. The other one has read the ring a round trip before the new key is added. */
+  async function withoutKeys() {
+    const { shared, clock, ...rest } = world();
+    const options = { shared, clock, ...rest, pause: async (seconds: number) => clock.advance(seconds) };
+    const [ring, other] = [await freshKeyRing(options), await freshKeyRing(options)];
+    shared.revoke();
+    clock.advance(5);
+    await other.read();
+    clock.advance(0.01);
+    return { shared, clock, ring, other };
+  }
+
+  it('signs only when every reading that counts as recent has it: another replica accepts its first token', async () => {
+    const { ring, other } = await withoutKeys();
+    await ring.advance();
+    expect(await other.verificationKey(await signingKid(ring))).toBeDefined();
+  });
+
+  it('waits as long if its insert was committed seconds after it was made', async () => {
+    const { shared, clock, ring, other } = await withoutKeys();
+    const before = shared.rows;
+    shared.fault = 'acknowledges nothing';
+    await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
+    const committed = shared.rows;
+    shared.fault = 'none';
+    shared.rows = before;
+    clock.advance(4);
+    await other.read();
+    clock.advance(0.01);
+    shared.rows = committed;
+    await ring.read();
+    expect(await signingKid(ring)).toBe(committed.at(-1)?.kid);
+    expect(await other.verificationKey(await signingKid(ring))).toBeDefined();
+  });
+});
+
 describe('a rotation', () => {
   it('needs nobody to act: all replicas turn to the next key at the same second, and verify with both', async () => {
     const { shared, clock, ...rest } = world();
