@@ -288,6 +288,26 @@ describe('a revoked key', () => {
     expect(await ring.verificationKey(first ?? '')).toBeUndefined();
   });
 
+  it('stays revoked there, however many ids somebody makes up and revokes', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    await ring.advance();
+    const backup = shared.rows;
+    const [first] = backup;
+    if (first === undefined) throw new Error('no key');
+    shared.revoke(first.kid);
+    await pass(clock, 5, ring);
+    const invented = { ...first, algorithm: undefined, step: undefined, sealed: undefined, revokedAt: clock.now() };
+    for (let round = 0; round < 11; round += 1) {
+      const kids = Array.from({ length: 990 }, (_, number) => `invented-${round}-${number}`);
+      shared.rows = [...backup.slice(1), ...kids.map((kid) => ({ ...invented, kid }))];
+      await ring.read();
+    }
+    shared.rows = backup;
+    await ring.read();
+    expect(await ring.verificationKey(first.kid)).toBeUndefined();
+  });
+
   it('signs nothing after the process was stopped for longer than a reading takes', async () => {
     const { shared, clock, ...rest } = world();
     const ring = await freshKeyRing({ shared, clock, ...rest });
