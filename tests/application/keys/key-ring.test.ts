@@ -389,6 +389,23 @@ describe('a row of the ring', () => {
     expect((await kidsOf(ring)).includes(second.kid)).toBe(false);
   });
 
+  it.each([2 ** 63, 2 ** 53 - 1, 1e9 - 1, 2, -7])(
+    'that was planted with step %d does not keep the next key out',
+    async (step) => {
+      const { shared, clock, ring, first } = await ringOfTwo();
+      const planted = { ...first, kid: 'planted', step, sealed: undefined, revokedAt: 1, verifiesUntil: 2 ** 53 };
+      shared.rows = [...shared.rows, planted];
+      await pass(clock, 1_000, ring);
+      const third = shared.rows[3];
+      expect(third?.step).toBe(step === 2 ? 3 : 2);
+      await pass(clock, 1_000, ring);
+      expect(await signingKid(ring)).toBe(third?.kid);
+      shared.revoke();
+      await pass(clock, 5, ring);
+      expect(await signingKid(ring)).toBe(shared.rows.find(({ revokedAt }) => revokedAt === undefined)?.kid);
+    },
+  );
+
   it('whose seal was swapped with that of another is no key, and a new one takes the place', async () => {
     const { shared, clock, ring, first, second } = await ringOfTwo();
     shared.change({ sealed: second.sealed }, first.kid);
