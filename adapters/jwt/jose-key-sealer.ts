@@ -101,7 +101,9 @@ function readHeader(sealed: string): SealHeader | undefined {
   const encoded = sealed.slice(0, sealed.indexOf('.'));
   const header = Object(parseJson(Buffer.from(encoded, 'base64url').toString())) as Record<string, unknown>;
   const { alg, enc, kid, ver, ...more } = header;
-  const isSeal = alg === 'dir' && enc === 'A256GCM' && typeof kid === 'string' && Number.isSafeInteger(ver);
+  // The id is logged where it is unknown, so it has to be one.
+  const isId = typeof kid === 'string' && /^[\w-]{16}$/.test(kid);
+  const isSeal = alg === 'dir' && enc === 'A256GCM' && isId && Number.isSafeInteger(ver);
   return isSeal && Object.keys(more).length === 0 ? (header as unknown as SealHeader) : undefined;
 }
 

@@ -148,6 +148,7 @@ describe('a sealed key', () => {
     ],
     ['with a critical extension', () => sealed({}, { crit: ['x'], x: 1 })],
     ['with a key in its header', () => sealed({}, { jwk: {} })],
+    ['with a text in place of the id of a secret', () => sealed({}, { kid: 'x'.repeat(100_000) })],
     ['of nothing', () => sealed({})],
     ['of a list', () => sealed([PLAN])],
     ['without a private key', () => sealed({ ...PLAN, kid })],
