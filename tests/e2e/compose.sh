@@ -20,13 +20,15 @@ trap 'compose down --volumes --remove-orphans --rmi local >/dev/null 2>&1 || tru
 
 compose up --build --detach >/dev/null
 
-healthy=false
-for _ in $(seq 120); do
-  state=$(docker inspect --format '{{.State.Health.Status}}' "$(compose ps -q service)" 2>/dev/null || true)
-  if [ "$state" = healthy ]; then healthy=true; break; fi
-  sleep 0.5
-done
-[ "$healthy" = true ] || fail 'the service did not become healthy'
+await_healthy() {
+  for _ in $(seq 120); do
+    state=$(docker inspect --format '{{.State.Health.Status}}' "$(compose ps -q service)" 2>/dev/null || true)
+    if [ "$state" = healthy ]; then return; fi
+    sleep 0.5
+  done
+  fail 'the service did not become healthy'
+}
+await_healthy
 
 added=$(compose run --rm programs clients add e2e-client --name 'End to end' --scope 'read write' --json 2>/dev/null)
 secret=$(node -p 'JSON.parse(process.argv[1]).client_secret' "$added")
@@ -65,3 +67,9 @@ say "the service runs as user 10001 on a read-only file system; image size: $(do
 compose stop service >/dev/null 2>&1
 [ "$(docker inspect --format '{{.State.ExitCode}}' "$container")" = 0 ] || fail 'the service did not stop with exit code 0'
 say 'the service stops with exit code 0'
+
+compose start service >/dev/null 2>&1
+await_healthy
+location=$(curl -sS "$base/v1/locations/NYC_USA" -H "Authorization: Bearer $token")
+[[ $location == *'"New York City"'* ]] || fail "a restart made the token invalid: $location"
+say 'a token from before a restart is good after it'
