@@ -72,7 +72,6 @@ export function nextKeyAt(ring: Ring, time: number, policy: KeyPolicy): KeyPlan 
   if (ring.unreadable.includes(algorithm)) return undefined;
   const able = ableKeys(ring, time, policy);
   const current = currentOf(able, algorithm, time);
-  const steps = ring.rows.filter((row) => row.algorithm === algorithm).map(({ step = -1 }) => step);
   const knownToAllAt = Math.ceil(time) + ADDED_WITHIN_SECONDS + publicationSeconds;
   let signsFrom = Math.floor(time);
   if (current !== undefined) {
@@ -84,7 +83,22 @@ export function nextKeyAt(ring: Ring, time: number, policy: KeyPolicy): KeyPlan 
     signsFrom = knownToAllAt;
   }
   const verifiesUntil = signsFrom + rotationSeconds + tokenLifetimeSeconds + LEEWAY_SECONDS;
-  return { algorithm, step: Math.max(-1, ...steps) + 1, signsFrom, verifiesUntil };
+  return { algorithm, step: nextStep(ring, algorithm), signsFrom, verifiesUntil };
+}
+
+/** No key gets that far, so a row with such a step was made up. */
+const STEP_MAX = 1e9;
+
+/** Behind every row of this algorithm; or where rows that somebody made up leave no such step, the first free one behind every key. */
+function nextStep({ keys, rows }: Ring, algorithm: TokenAlgorithm): number {
+  const stepsOf = (all: readonly (RingKey | RingRow)[]) =>
+    all.filter((row) => row.algorithm === algorithm).map(({ step = -1 }) => step);
+  const taken = stepsOf(rows).filter((step) => step < STEP_MAX);
+  const last = Math.max(-1, ...taken);
+  if (last + 1 < STEP_MAX) return last + 1;
+  let step = Math.max(-1, ...stepsOf(keys)) + 1;
+  while (taken.includes(step)) step += 1;
+  return step;
 }
 
 /** The keys that tokens are verified with at this time, and that are published. */

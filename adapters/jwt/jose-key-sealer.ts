@@ -38,7 +38,7 @@ export class JoseKeySealer implements KeySealer {
   readonly #threads: RsaSigner;
   readonly #readSecrets: () => Result<readonly KeySecret[], readonly string[]>;
 
-  /** @param readSecrets reads the file again: for each new seal, and where a seal names a secret that is not known. */
+  /** @param readSecrets reads the file again: for each new seal, and to open one. What was read last counts while that fails. */
   constructor(
     threads: RsaSigner,
     secrets: readonly KeySecret[],
@@ -59,7 +59,9 @@ export class JoseKeySealer implements KeySealer {
     const header = readHeader(sealed);
     if (header === undefined) return DAMAGED;
     if (header.ver !== VERSION) return { state: 'locked', reason: `its format ${header.ver} needs another version` };
-    const secret = this.#find(header.kid) ?? (this.#refresh().ok ? this.#find(header.kid) : undefined);
+    // A secret that has leaked, and that was taken out of the file, opens nothing that is planted from then on.
+    this.#refresh();
+    const secret = this.#secrets.find(({ id }) => id === header.kid);
     if (secret === undefined) return { state: 'locked', reason: `its secret is missing, whose id is ${header.kid}` };
     try {
       const options = { keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM'] };
@@ -81,10 +83,6 @@ export class JoseKeySealer implements KeySealer {
     return encrypting.setProtectedHeader({ ...header }).encrypt(first.sealingKey);
   }
 
-  #find(id: string): KeySecret | undefined {
-    return this.#secrets.find((secret) => secret.id === id);
-  }
-
   #refresh(): Result<readonly KeySecret[], readonly string[]> {
     const read = this.#readSecrets();
     if (read.ok) this.#secrets = read.value;
@@ -103,7 +101,9 @@ function readHeader(sealed: string): SealHeader | undefined {
   const encoded = sealed.slice(0, sealed.indexOf('.'));
   const header = Object(parseJson(Buffer.from(encoded, 'base64url').toString())) as Record<string, unknown>;
   const { alg, enc, kid, ver, ...more } = header;
-  const isSeal = alg === 'dir' && enc === 'A256GCM' && typeof kid === 'string' && Number.isSafeInteger(ver);
+  // The id is logged where it is unknown, so it has to be one.
+  const isId = typeof kid === 'string' && /^[\w-]{16}$/.test(kid);
+  const isSeal = alg === 'dir' && enc === 'A256GCM' && isId && Number.isSafeInteger(ver);
   return isSeal && Object.keys(more).length === 0 ? (header as unknown as SealHeader) : undefined;
 }
 

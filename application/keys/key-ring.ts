@@ -260,8 +260,11 @@ export class KeyRing implements KeyProvider {
     }
   }
 
+  /** Its insert may have been committed long after `createdAt`, by which only the first reading can tell. */
   #isJustAdded({ kid, createdAt }: KeyRow, time: number): boolean {
-    return time < createdAt + 1 + RECENT_SECONDS && this.#opened.ring.rows.every((known) => known.kid !== kid);
+    const isFirst = this.#readAt === -Infinity;
+    const isNew = !isFirst || time < createdAt + 1 + RECENT_SECONDS;
+    return isNew && this.#opened.ring.rows.every((known) => known.kid !== kid);
   }
 
   /** Reads the ring first if this process was stopped, or while its clock is wrong. If that fails, what is known counts. */

@@ -17,7 +17,7 @@ export interface UnusableKey {
   readonly reason: string;
 }
 
-/** The most revoked keys that are remembered beyond the rows of the ring. */
+/** The most revoked keys that are remembered beyond the rows of the ring; as many again that were usable here. */
 const REVOKED_MAX = 10_000;
 
 /**
@@ -26,7 +26,9 @@ const REVOKED_MAX = 10_000;
  */
 export class OpenedKeys {
   readonly #sealer: Pick<KeySealer, 'open'>;
-  readonly #revoked = new Set<string>();
+  /** Those that were usable here have had a seal: ids that somebody makes up and revokes evict none of them. */
+  readonly #revokedUsable = new Set<string>();
+  readonly #revokedOthers = new Set<string>();
   #opened: ReadonlyMap<string, OpenedSeal> = new Map();
   ring: Ring<OpenedKey> = { keys: [], rows: [], unreadable: [] };
   unusable: readonly UnusableKey[] = [];
@@ -36,7 +38,7 @@ export class OpenedKeys {
   }
 
   isRevoked(kid: string): boolean {
-    return this.#revoked.has(kid);
+    return this.#revokedUsable.has(kid) || this.#revokedOthers.has(kid);
   }
 
   /** Opens what is new in these rows, and uses them in place of the previous ones. Returns the ids of keys that were usable and are revoked now. */
@@ -47,13 +49,17 @@ export class OpenedKeys {
     }
     // The secret of a locked one may be there the next time.
     this.#opened = new Map([...opened].filter(([, { state }]) => state !== 'locked'));
-    for (const { kid, revokedAt } of rows) if (revokedAt !== undefined) this.#remember(kid);
-    const revoked = this.ring.keys.map(({ kid }) => kid).filter((kid) => this.#revoked.has(kid));
+    const usable = new Set(this.ring.keys.map(({ kid }) => kid));
+    for (const { kid, revokedAt } of rows) {
+      if (revokedAt === undefined || this.#revokedUsable.has(kid)) continue;
+      remember(usable.has(kid) ? this.#revokedUsable : this.#revokedOthers, kid);
+    }
+    const revoked = [...usable].filter((kid) => this.isRevoked(kid));
 
     const keys: OpenedKey[] = [];
     const unusable: UnusableKey[] = [];
     for (const row of rows) {
-      if (this.#revoked.has(row.kid) || row.verifiesUntil < time) continue;
+      if (this.isRevoked(row.kid) || row.verifiesUntil < time) continue;
       const seal = opened.get(row.sealed ?? '') ?? { state: 'damaged' };
       if (seal.state === 'opened' && isOf(row, seal)) {
         keys.push({ ...seal.plan, kid: row.kid, pair: seal.pair, createdAt: row.createdAt, endedAt: row.endedAt });
@@ -68,13 +74,14 @@ export class OpenedKeys {
     this.unusable = unusable;
     return revoked;
   }
+}
 
-  #remember(kid: string): void {
-    this.#revoked.delete(kid);
-    this.#revoked.add(kid);
-    const [oldest] = this.#revoked;
-    if (this.#revoked.size > REVOKED_MAX && oldest !== undefined) this.#revoked.delete(oldest);
-  }
+/** The oldest is evicted. */
+function remember(revoked: Set<string>, kid: string): void {
+  revoked.delete(kid);
+  revoked.add(kid);
+  const [oldest] = revoked;
+  if (revoked.size > REVOKED_MAX && oldest !== undefined) revoked.delete(oldest);
 }
 
 /** Whether the seal belongs to this row: it could have been copied from another one. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { METADATA_COMPATIBILITIES } from '../../adapters/http/endpoints/discovery-endpoints.ts';
 import { SecretText } from '../../adapters/system/secret-text.ts';
+import { KEPT_SECONDS, KEY_ROWS_MAX } from '../../application/ports/key-ring-store.ts';
 import { AUTHENTICATION_METHODS } from '../../domain/authentication-method.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { Scope } from '../../domain/scope.ts';
@@ -211,12 +212,22 @@ export function readSettings(
     ...retired,
     ...absent.map((method) => `CLIENT_AUTHENTICATION_METHODS: ${method} is not part of this build: leave it out`),
     ...groups.flatMap((group) => group.conflicts?.(read.value) ?? []),
+    ...tooManyKeys(read.value),
   ];
   if (problems.length > 0) return failure(problems);
   // A key from a file has no successor.
   const values = read.value.KEY_FILE === undefined ? read.value : { ...read.value, KEY_ROTATION_SECONDS: 0 };
   const BASE_URL = values.BASE_URL ?? `http://localhost:${values.PORT}`;
   return success(Object.freeze({ ...values, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
+}
+
+/** A ring with more rows than can be read would stop the service, and nothing would delete them. */
+function tooManyKeys(values: ValuesOf<Rows>): readonly string[] {
+  const { KEY_DIRECTORY: directory, KEY_ROTATION_SECONDS: rotation, TOKEN_LIFETIME_SECONDS: lifetime } = values;
+  // Half of the rows is left for those that are revoked, and that a rotation by hand adds.
+  const least = Math.ceil((lifetime + KEPT_SECONDS) / (KEY_ROWS_MAX / 2));
+  if (directory !== 'database' || rotation === 0 || rotation >= least) return [];
+  return [`KEY_ROTATION_SECONDS: must be at least ${least} with this TOKEN_LIFETIME_SECONDS`];
 }
 
 /** Whether two addresses to listen on are the same, or one of them is every address of the machine. */

@@ -16,6 +16,8 @@ interface KeyRingOptions extends Partial<KeyPolicy> {
   /** What replicas share, in place of a ring in memory. */
   readonly shared?: KeyRingStore & KeySealer;
   readonly auditLog?: AuditLog;
+  /** Waits. */
+  readonly pause?: (seconds: number) => Promise<unknown>;
 }
 
 /** A key ring with its first key, built from the real parts, with keys of a pool. In memory and without rotation by default. */
@@ -30,9 +32,10 @@ export function unstartedKeyRing({
   factory = pooledKeyFactory(),
   shared = new InMemoryKeyRing(factory, clock),
   auditLog = new InMemoryAuditLog(),
+  pause,
   ...policy
 }: KeyRingOptions = {}): KeyRing {
   const defaults = { rotationSeconds: Infinity, publicationSeconds: 60, tokenLifetimeSeconds: 300 };
   const complete: KeyPolicy = { algorithm: 'RS256', ...defaults, ...policy };
-  return new KeyRing({ store: shared, sealer: shared, policy: complete, clock, auditLog });
+  return new KeyRing({ store: shared, sealer: shared, policy: complete, clock, auditLog, ...(pause && { pause }) });
 }

@@ -84,6 +84,14 @@ describe('a sealed key', () => {
     expect((await sealer.open(seal)).state).toBe('opened');
   });
 
+  it('stays closed once its secret was taken out of the file, without a restart', async () => {
+    let own = [OTHER, CURRENT];
+    const sealer = new JoseKeySealer(threadsAtOnce, own, () => success(own));
+    expect((await sealer.open(seal)).state).toBe('opened');
+    own = [OTHER];
+    expect((await sealer.open(seal)).state).toBe('locked');
+  });
+
   it('is sealed with what is first in the file at that moment; and is not, while the file cannot be read', async () => {
     let own = [OLD];
     let isReadable = true;
@@ -140,6 +148,7 @@ describe('a sealed key', () => {
     ],
     ['with a critical extension', () => sealed({}, { crit: ['x'], x: 1 })],
     ['with a key in its header', () => sealed({}, { jwk: {} })],
+    ['with a text in place of the id of a secret', () => sealed({}, { kid: 'x'.repeat(100_000) })],
     ['of nothing', () => sealed({})],
     ['of a list', () => sealed([PLAN])],
     ['without a private key', () => sealed({ ...PLAN, kid })],

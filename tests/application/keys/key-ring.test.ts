@@ -81,6 +81,43 @@ describe('a start', () => {
   });
 });
 
+describe('a key that signs at once', () => {
+  /** Two replicas after all keys were revoked. The other one has read the ring a round trip before the new key is added. */
+  async function withoutKeys() {
+    const { shared, clock, ...rest } = world();
+    const options = { shared, clock, ...rest, pause: async (seconds: number) => clock.advance(seconds) };
+    const [ring, other] = [await freshKeyRing(options), await freshKeyRing(options)];
+    shared.revoke();
+    clock.advance(5);
+    await other.read();
+    clock.advance(0.01);
+    return { shared, clock, ring, other };
+  }
+
+  it('signs only when every reading that counts as recent has it: another replica accepts its first token', async () => {
+    const { ring, other } = await withoutKeys();
+    await ring.advance();
+    expect(await other.verificationKey(await signingKid(ring))).toBeDefined();
+  });
+
+  it('waits as long if its insert was committed seconds after it was made', async () => {
+    const { shared, clock, ring, other } = await withoutKeys();
+    const before = shared.rows;
+    shared.fault = 'acknowledges nothing';
+    await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
+    const committed = shared.rows;
+    shared.fault = 'none';
+    shared.rows = before;
+    clock.advance(4);
+    await other.read();
+    clock.advance(0.01);
+    shared.rows = committed;
+    await ring.read();
+    expect(await signingKid(ring)).toBe(committed.at(-1)?.kid);
+    expect(await other.verificationKey(await signingKid(ring))).toBeDefined();
+  });
+});
+
 describe('a rotation', () => {
   it('needs nobody to act: all replicas turn to the next key at the same second, and verify with both', async () => {
     const { shared, clock, ...rest } = world();
@@ -251,6 +288,26 @@ describe('a revoked key', () => {
     expect(await ring.verificationKey(first ?? '')).toBeUndefined();
   });
 
+  it('stays revoked there, however many ids somebody makes up and revokes', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    await ring.advance();
+    const backup = shared.rows;
+    const [first] = backup;
+    if (first === undefined) throw new Error('no key');
+    shared.revoke(first.kid);
+    await pass(clock, 5, ring);
+    const invented = { ...first, algorithm: undefined, step: undefined, sealed: undefined, revokedAt: clock.now() };
+    for (let round = 0; round < 11; round += 1) {
+      const kids = Array.from({ length: 990 }, (_, number) => `invented-${round}-${number}`);
+      shared.rows = [...backup.slice(1), ...kids.map((kid) => ({ ...invented, kid }))];
+      await ring.read();
+    }
+    shared.rows = backup;
+    await ring.read();
+    expect(await ring.verificationKey(first.kid)).toBeUndefined();
+  });
+
   it('signs nothing after the process was stopped for longer than a reading takes', async () => {
     const { shared, clock, ...rest } = world();
     const ring = await freshKeyRing({ shared, clock, ...rest });
@@ -331,6 +388,23 @@ describe('a row of the ring', () => {
     await pass(clock, 5, ring);
     expect((await kidsOf(ring)).includes(second.kid)).toBe(false);
   });
+
+  it.each([2 ** 63, 2 ** 53 - 1, 1e9 - 1, 2, -7])(
+    'that was planted with step %d does not keep the next key out',
+    async (step) => {
+      const { shared, clock, ring, first } = await ringOfTwo();
+      const planted = { ...first, kid: 'planted', step, sealed: undefined, revokedAt: 1, verifiesUntil: 2 ** 53 };
+      shared.rows = [...shared.rows, planted];
+      await pass(clock, 1_000, ring);
+      const third = shared.rows[3];
+      expect(third?.step).toBe(step === 2 ? 3 : 2);
+      await pass(clock, 1_000, ring);
+      expect(await signingKid(ring)).toBe(third?.kid);
+      shared.revoke();
+      await pass(clock, 5, ring);
+      expect(await signingKid(ring)).toBe(shared.rows.find(({ revokedAt }) => revokedAt === undefined)?.kid);
+    },
+  );
 
   it('whose seal was swapped with that of another is no key, and a new one takes the place', async () => {
     const { shared, clock, ring, first, second } = await ringOfTwo();

@@ -72,6 +72,17 @@ describe('readSettings', () => {
       { ...POSTGRES, KEY_DIRECTORY: 'database', KEY_SECRET_FILE: 'secret', KEY_ROTATION_SECONDS: '0' },
       'KEY_ROTATION_SECONDS: must not be 0 if KEY_DIRECTORY is database: 31536000 is a year, and npm run keys -- rotate rotates at any time',
     ],
+    [
+      {
+        ...POSTGRES,
+        KEY_DIRECTORY: 'database',
+        KEY_SECRET_FILE: 'secret',
+        KEY_ROTATION_SECONDS: '179',
+        KEY_PUBLICATION_SECONDS: '60',
+        TOKEN_LIFETIME_SECONDS: '86400',
+      },
+      'KEY_ROTATION_SECONDS: must be at least 180 with this TOKEN_LIFETIME_SECONDS',
+    ],
     [{ ...POSTGRES, DATABASE_URL_FILE: 'url.txt' }, 'DATABASE_URL: must not be set if DATABASE_URL_FILE is set'],
     [
       { ...MEMORY, CLIENT_AUTHENTICATION_METHODS: 'client_secret_post client_secret_basic' },
