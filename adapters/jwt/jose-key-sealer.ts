@@ -107,7 +107,7 @@ function readHeader(sealed: string): SealHeader | undefined {
   return isSeal && Object.keys(more).length === 0 ? (header as unknown as SealHeader) : undefined;
 }
 
-/** Whoever wrote this had a secret; so a key that breaks a rule is damaged, and not an attack. */
+/** Only a holder of a secret can have written this, so a key that breaks a rule is damaged, and not an attack. */
 async function read(content: unknown, threads: RsaSigner): Promise<OpenedSeal> {
   const { kid, algorithm, step, signsFrom, verifiesUntil, jwk } = Object(content) as Partial<Sealed>;
   const alg = readTokenAlgorithm(algorithm);

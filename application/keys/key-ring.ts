@@ -68,7 +68,7 @@ export class KeyRing implements KeyProvider {
   /** How the clocks compared at the last reading; undefined if the ring is kept by the monotonic clock of this process. */
   #window: ClockWindow | undefined;
   #readAt = -Infinity;
-  /** The end of the last attempt: whoever needs the ring while one runs waits for it. */
+  /** When the last attempt to read the ring ended. A call that needs the ring while one runs waits for it. */
   #attemptedAt = -Infinity;
   #fault: { readonly at: number; readonly fault: unknown } | undefined;
   #writeFault: unknown;
