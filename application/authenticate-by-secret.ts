@@ -9,7 +9,7 @@ import type { ClientRepository } from './ports/client-repository.ts';
 import type { SecretVerdict, SecretVerifier } from './ports/secret-verifier.ts';
 import type { VerificationSlots } from './ports/verification-slots.ts';
 import type { CachedVerification, PresentedSecret, VerifiedSecrets } from './ports/verified-secrets.ts';
-import { SharedAttempts, type WhenJoined } from './shared-attempts.ts';
+import { SharedAttempts } from './shared-attempts.ts';
 
 const REASON_OF_VERDICT = {
   mismatch: 'secret_wrong',
@@ -90,7 +90,6 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
     { clientId, clientSecret, secretId }: PresentedSecret,
     cached: CachedVerification,
     caller: Caller,
-    whenJoined: WhenJoined,
   ): Promise<Verification> {
     const { clients, attempts, slots, secrets } = this.#parts;
     const { isBeyond, takeOff } = attempts.count(clientId, caller.network);
@@ -102,7 +101,7 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
       });
       return stored !== undefined;
     };
-    const slot = await slots.acquire({ clientId, cost: secrets.cost, caller, isRegistered, whenJoined });
+    const slot = await slots.acquire({ clientId, cost: secrets.cost, caller, isRegistered });
     let verdict: SecretVerdict;
     try {
       // While this attempt waited, one from another network may have verified the secret.

@@ -11,12 +11,7 @@ interface Running<Outcome> {
   readonly callers: Set<PromiseWithResolvers<Outcome>>;
   /** Aborted when all callers have disconnected. */
   readonly abandoned: AbortController;
-  /** Called when another caller joins. */
-  renew: () => void;
 }
-
-/** Receives what the attempt wants to be called when another caller joins. */
-export type WhenJoined = (renew: () => void) => void;
 
 /**
  * Callers that present the same credentials at the same time share one attempt: a client with a thousand connections is
@@ -32,23 +27,20 @@ export class SharedAttempts<Outcome> {
   async join(
     key: string,
     { network, disconnected }: Caller,
-    begin: (caller: Caller, whenJoined: WhenJoined) => Promise<Outcome>,
+    begin: (caller: Caller) => Promise<Outcome>,
   ): Promise<Shared<Outcome>> {
     if (disconnected.aborted) throw verificationFault('the caller has disconnected');
     const found = this.#running.get(key);
-    const running = found ?? { callers: new Set(), abandoned: new AbortController(), renew: () => {} };
+    const running = found ?? { callers: new Set(), abandoned: new AbortController() };
     const own = Promise.withResolvers<Outcome>();
     running.callers.add(own);
     if (found === undefined) {
       this.#running.set(key, running);
-      const whenJoined: WhenJoined = (renew) => {
-        running.renew = renew;
-      };
-      void begin({ network, disconnected: running.abandoned.signal }, whenJoined).then(
+      void begin({ network, disconnected: running.abandoned.signal }).then(
         (outcome) => this.#end(key, running, (caller) => caller.resolve(outcome)),
         (fault) => this.#end(key, running, (caller) => caller.reject(fault)),
       );
-    } else found.renew();
+    }
     const onDisconnected = () => {
       own.reject(verificationFault('the caller has disconnected'));
       running.callers.delete(own);

@@ -100,25 +100,15 @@ class FairOrder<Item> {
  * Items that wait, shared fairly: every other turn goes to the next client, the others to the next network. So neither guesses for
  * one client from many networks nor guesses for many clients from one network take the turns of everybody else. Where all
  * come from one network, only the client decides.
- *
- * A client id has few places for each network. Beyond them, a newer item takes the place of the oldest, which will not be
- * served unless it is added again: behind a burst of guesses, the next secret does not wait for them.
  */
 export class FairQueue<Item extends { readonly request: SlotRequest }> {
-  readonly #placesOfPair: number;
+  readonly #items = new Set<Item>();
   readonly #clients = new FairOrder<Item>();
   readonly #networks = new FairOrder<Item>();
-  /** The items of each client id and network, the oldest first. */
-  readonly #pairs = new Map<string, Set<Item>>();
-  #size = 0;
   #isNetworkNext = false;
 
-  constructor(placesOfPair: number) {
-    this.#placesOfPair = placesOfPair;
-  }
-
   get size(): number {
-    return this.#size;
+    return this.#items.size;
   }
 
   /** Clients and networks whose turns are remembered, at most {@link SHARES_MAX}. */
@@ -126,22 +116,20 @@ export class FairQueue<Item extends { readonly request: SlotRequest }> {
     return this.#clients.remembered + this.#networks.remembered;
   }
 
-  /** Returns the item whose place this one takes, if it takes one. */
-  add(item: Item, isRegistered: boolean): Item | undefined {
+  add(item: Item, isRegistered: boolean): void {
     const { clientId, caller } = item.request;
-    const items = this.#pairs.get(pairOf(item)) ?? new Set();
-    const [oldest] = items;
-    this.#pairs.set(pairOf(item), items.add(item));
-    if (oldest === undefined || items.size <= this.#placesOfPair) {
-      this.#clients.add(item, isRegistered ? clientId : UNREGISTERED);
-      this.#networks.add(item, caller.network);
-      this.#size += 1;
-      return undefined;
-    }
-    items.delete(oldest);
-    this.#clients.replace(oldest, item);
-    this.#networks.replace(oldest, item);
-    return oldest;
+    this.#items.add(item);
+    this.#clients.add(item, isRegistered ? clientId : UNREGISTERED);
+    this.#networks.add(item, caller.network);
+  }
+
+  /** Gives the place of an item to another one of its client and network. Returns false if the item does not wait here. */
+  replace(item: Item, other: Item): boolean {
+    if (!this.#items.delete(item)) return false;
+    this.#items.add(other);
+    this.#clients.replace(item, other);
+    this.#networks.replace(item, other);
+    return true;
   }
 
   /** Does nothing for an item that does not wait here. */
@@ -159,17 +147,8 @@ export class FairQueue<Item extends { readonly request: SlotRequest }> {
   }
 
   #delete(item: Item, isServed: boolean): void {
-    const pair = pairOf(item);
-    const items = this.#pairs.get(pair);
-    if (items?.delete(item) !== true) return;
-    if (items.size === 0) this.#pairs.delete(pair);
+    if (!this.#items.delete(item)) return;
     this.#clients.delete(item, isServed);
     this.#networks.delete(item, isServed);
-    this.#size -= 1;
   }
-}
-
-/** A network has no space, so no two pairs are one text. */
-function pairOf({ request }: { readonly request: SlotRequest }): string {
-  return `${request.caller.network} ${request.clientId}`;
 }

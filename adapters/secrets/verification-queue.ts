@@ -23,7 +23,7 @@ export interface VerificationQueueLimits {
   readonly lookUps: number;
   /** Whether each client is looked up before it waits, so that a slot never waits for a look-up; otherwise only in the overflow queue. */
   readonly looksUpFirst: boolean;
-  /** Places that a client id has in the overflow queue for each network. */
+  /** Attempts of a client id and network that may wait for their answer in the overflow queue. */
   readonly placesOfPair: number;
 }
 
@@ -68,7 +68,8 @@ interface Attempt {
  * Lets few verifications run at once. The next ones wait in a short FIFO queue, in which all requests are alike. When it is
  * full, and until nobody waits there any more, further requests wait in the overflow queue, which clients and networks share
  * fairly; all unregistered ids count as one client. There, only a right secret is answered when it is verified. Every other
- * request gets 503 exactly when the waiting time is over. A flood hardly delays a client with a valid secret, and neither an
+ * request gets 503 exactly when the waiting time is over, or when four newer ones of its client id and network have come, whether
+ * it was verified or not: behind a burst of guesses, the next secret does not wait for them. A flood hardly delays a client with a valid secret, and neither an
  * answer nor its time tells a wrong secret from an unknown id. Decision 0202 has the reasons.
  */
 export class VerificationQueue implements VerificationSlots {
@@ -80,14 +81,14 @@ export class VerificationQueue implements VerificationSlots {
    * Attempts that wait until their client is looked up: on a slow database, a flood waits here and not for slots. Shared
    * fairly without knowing who is registered.
    */
-  readonly #toLookUp = new FairQueue<Attempt>(Infinity);
+  readonly #toLookUp = new FairQueue<Attempt>();
   #lookUps = 0;
   readonly #fifo = new Set<Attempt>();
   /** The work that waits in the FIFO queue. */
   #fifoRounds = 0;
-  readonly #overflow: FairQueue<Attempt>;
-  /** Attempts whose place in the overflow queue was taken, and whether their client is registered. */
-  readonly #displaced = new Map<Attempt, boolean>();
+  readonly #overflow = new FairQueue<Attempt>();
+  /** The attempts of each client id and network that came to the overflow queue and have no answer, the oldest first. */
+  readonly #ofPairs = new Map<string, Set<Attempt>>();
   /** The attempts whose verification runs. */
   readonly #running = new Set<Attempt>();
   #closed = false;
@@ -95,7 +96,6 @@ export class VerificationQueue implements VerificationSlots {
   constructor(limits = VERIFICATION_QUEUE_LIMITS, kind: VerificationKind = 'secret verification') {
     this.#limits = limits;
     this.#kind = kind;
-    this.#overflow = new FairQueue(limits.placesOfPair);
   }
 
   /** Verifications that run, that wait in each queue, and the requests without an answer. */
@@ -158,18 +158,17 @@ export class VerificationQueue implements VerificationSlots {
         this.#removeFromFifo(attempt);
         this.#overflow.remove(attempt);
         this.#toLookUp.remove(attempt);
-        this.#displaced.delete(attempt);
         granted.reject(fault);
         answer.reject(fault);
         this.#startNext();
       },
     };
     disconnected.addEventListener('abort', onDisconnected);
-    request.whenJoined?.(() => this.#renew(attempt));
     answer.promise
       .catch(() => {})
       .finally(() => {
         this.#unanswered.delete(attempt);
+        this.#leavePair(attempt);
         clearTimeout(timer);
         disconnected.removeEventListener('abort', onDisconnected);
       });
@@ -212,18 +211,27 @@ export class VerificationQueue implements VerificationSlots {
     return true;
   }
 
+  /**
+   * The newest attempt takes the place of the oldest of its pair, which is answered now. This depends on when attempts come and on
+   * nothing else: an answer to those that have lost their place, and to no others, would tell whose turn had come.
+   */
   #addToOverflow(attempt: Attempt, isRegistered: boolean): void {
-    const displaced = this.#overflow.add(attempt, isRegistered);
-    if (displaced !== undefined) this.#displaced.set(displaced, isRegistered);
+    const attempts = this.#ofPairs.get(pairOf(attempt)) ?? new Set();
+    this.#ofPairs.set(pairOf(attempt), attempts.add(attempt));
+    const [oldest] = attempts;
+    if (oldest === undefined || attempts.size <= this.#limits.placesOfPair) {
+      this.#overflow.add(attempt, isRegistered);
+      return;
+    }
+    this.#leavePair(oldest);
+    if (!this.#overflow.replace(oldest, attempt)) this.#overflow.add(attempt, isRegistered);
+    oldest.fail(new SlotsExhausted('newer attempts of the same client came', this.#kind));
   }
 
-  /** A caller who joins is newer than those who took the place. When the callers are answered does not change. */
-  #renew(attempt: Attempt): void {
-    const isRegistered = this.#displaced.get(attempt);
-    if (isRegistered === undefined) return;
-    this.#displaced.delete(attempt);
-    this.#addToOverflow(attempt, isRegistered);
-    this.#startNext();
+  #leavePair(attempt: Attempt): void {
+    const attempts = this.#ofPairs.get(pairOf(attempt));
+    attempts?.delete(attempt);
+    if (attempts?.size === 0) this.#ofPairs.delete(pairOf(attempt));
   }
 
   #removeFromFifo(attempt: Attempt): void {
@@ -270,4 +278,9 @@ export class VerificationQueue implements VerificationSlots {
 
 function roundsOf({ request }: Attempt): number {
   return 2 ** request.cost;
+}
+
+/** A network has no space, so no two pairs are one text. */
+function pairOf({ request }: Attempt): string {
+  return `${request.caller.network} ${request.clientId}`;
 }

@@ -33,8 +33,6 @@ export interface SlotRequest {
    * others are. May throw DependencyUnavailable.
    */
   isRegistered(): Promise<boolean>;
-  /** Receives what is to be called when another caller joins this request, which then counts as the newest of its client. */
-  whenJoined?(renew: () => void): void;
 }
 
 /** The right to run one verification now. Its holder calls `settle` or `release`, once. */
