@@ -101,9 +101,13 @@ describe('restarts', () => {
     });
     await replica.printed(/"event":"started"/);
 
-    const form = { ...DEMO_TOKEN_REQUEST, client_id: 'expensive', client_secret: 'wrong-secret' };
-    const flood = Array.from({ length: 100 }, () =>
-      requestToken(`http://127.0.0.1:${backend.port}`, form).catch(() => undefined),
+    // Ids that differ: equal attempts share a verification. A refusal of an unknown id takes as long as one of `expensive`.
+    const flood = Array.from({ length: 100 }, (_, index) =>
+      requestToken(`http://127.0.0.1:${backend.port}`, {
+        ...DEMO_TOKEN_REQUEST,
+        client_id: `unknown-${index}`,
+        client_secret: 'wrong-secret',
+      }).catch(() => undefined),
     );
     // The first answer takes at least one verification. By then the other requests have been read, and wait in the queue.
     await Promise.race(flood);
