@@ -9,6 +9,9 @@ export function lookupOf(fields: ClientRegistrationFields): Exclude<ClientLookup
     : { kind: 'broken', problem: registration.problem };
 }
 
+/** A storage without a single client is in order, and hardly meant like this: for `/readyz` and the log. */
+export const NO_CLIENT = 'no client is registered, so nobody gets a token';
+
 /** A row that needs repair, for the log: the rule that a field breaks. */
 export interface BrokenRegistration {
   readonly event: 'registration_broken';

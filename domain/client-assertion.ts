@@ -1,3 +1,4 @@
+import { parseJson } from './parse-json.ts';
 import { failure, type Result, success } from './result.ts';
 
 /** The header of an assertion (RFC 7515 section 4.1), as far as it is read. Nothing in it is verified. */
@@ -114,15 +115,11 @@ function isTime(value: unknown): value is number {
 
 function readObject(encoded: string): Members | undefined {
   try {
-    const text = decodeText(encoded);
-    const named = countNames(text);
-    if (named === undefined) return undefined;
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(decodeText(encoded), VALUES_MAX, DEPTH_MAX);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    // If an object names a member twice, two readers could differ on its value (RFC 7519 section 4).
-    return isObject && named === membersOf(value) ? (value as Members) : undefined;
+    return isObject ? (value as Members) : undefined;
   } catch {
-    // Not base64, not UTF-8 or not JSON.
+    // Not base64 or not UTF-8.
     return undefined;
   }
 }
@@ -133,35 +130,4 @@ function decodeText(encoded: string): string {
   // ASCII, as most issuers write, is its own UTF-8. Decoding it byte by byte would take as long as a verification.
   if (!/[\u0080-\u00ff]/.test(bytes)) return bytes;
   return new TextDecoder('utf-8', UTF8).decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
-}
-
-/**
- * The members that all objects in this JSON text name, counted before anything is built from it. Undefined if it has too many
- * values or is nested too deeply: a small text could ask for many objects.
- */
-function countNames(text: string): number | undefined {
-  let [names, values, depth] = [0, 0, 0];
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at];
-    if (character === '"') at = endOfText(text, at);
-    else if (character === ':') names += 1;
-    else if (character === '}' || character === ']') depth -= 1;
-    else if (character === '{' || character === '[') depth += 1;
-    if (character === ',' || character === '{' || character === '[') values += 1;
-    if (values > VALUES_MAX || depth > DEPTH_MAX) return undefined;
-  }
-  return names;
-}
-
-/** Where the text that begins here ends. */
-function endOfText(json: string, begin: number): number {
-  let at = begin + 1;
-  while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
-  return at;
-}
-
-function membersOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  const values = Object.values(value);
-  return values.reduce<number>((sum, inner) => sum + membersOf(inner), Array.isArray(value) ? 0 : values.length);
 }

@@ -70,6 +70,9 @@ const NAME_MAX_LENGTH = 255;
 const TEXT_MAX_LENGTH = 2_000;
 const CLAIMS_MAX = 20;
 
+/** More bytes than valid claims have in JSON. */
+export const CLAIMS_BYTES_MAX = 200_000;
+
 /** The entry that breaks a rule, by its kind and position, and the rule; never a value. */
 export interface DetailsProblem {
   readonly kind: keyof ClientDetails;

@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject, sign, verify } from 'node:crypto';
+import { parseJson } from '../../domain/parse-json.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { KEY_TYPES, type TokenAlgorithm } from '../../domain/token-key.ts';
 import { ALGORITHMS, isUsableKey } from './algorithms.ts';
@@ -91,7 +92,7 @@ function readJwk(jwk: Readonly<Record<string, unknown>>): KeyObject | undefined 
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  const value = attempt(() => JSON.parse(text) as unknown);
+  const value = parseJson(text);
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
 }
 

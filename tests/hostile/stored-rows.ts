@@ -76,7 +76,8 @@ export const STORED: readonly Case[] = [
   stored('an empty name', { client_name: '' }, BROKEN),
   stored('no name', { client_name: null }, BROKEN),
   stored('a name with control characters', { client_name: 'a\u0001\r\n\u001b[31m\u202eb' }, TOKEN),
-  stored('a name of 1 MB', { client_name: 'n'.repeat(1_000_000) }, TOKEN),
+  stored('a name of 20,000 characters', { client_name: 'n'.repeat(20_000) }, TOKEN),
+  stored('a name of 1 MB', { client_name: 'n'.repeat(1_000_000) }, BROKEN),
   stored('an empty scope', { scope: '' }, BROKEN),
   stored('no scope', { scope: null }, BROKEN),
   stored('a scope with a tab', { scope: 'read\twrite' }, BROKEN),
@@ -90,6 +91,7 @@ export const STORED: readonly Case[] = [
     refused(400, 'invalid_scope', 'scope_not_registered'),
     '&scope=scope-1000',
   ),
+  stored('a scope of 13 MB', { scope: 's,'.repeat(6_500_000) }, BROKEN),
   stored('two rows with one id', [{}, {}], UNUSABLE),
   stored('two rows with one id, of which one is locked', [{}, { client_secret: '!' }], UNUSABLE),
 ];

@@ -116,6 +116,11 @@ const INVISIBLE: readonly Mistake[] = [
     cure: /CLIENTS_FILE: is not in UTF-8: save it as UTF-8/,
   },
   {
+    what: 'a clients file that names a field twice',
+    files: clients(GOOD.replace('"client_secret"', '"client_secret":"{noop}other","client_secret"')),
+    cure: /CLIENTS_FILE: is not JSON: line 1, column \d+: a member that this object has already/,
+  },
+  {
     what: 'a database of SQLite as a clients file',
     files: clients('SQLite format 3\0\u0010'),
     cure: /CLIENTS_FILE: is a database of SQLite: set CLIENT_REPOSITORY=sqlite and DATABASE_FILE/,

@@ -2,11 +2,12 @@ import { type Finding, fine, note, problem } from '../../../application/ports/in
 import { CLIENT_SECRETS, CLIENTS } from '../client-entity.ts';
 import type { Connection } from '../connection.ts';
 import { TableUnusable } from '../fault.ts';
+import { BRING_BACK, lostClients } from '../own-tables.ts';
 import { CLIENT_RESOURCES } from '../postgres-client-repository.ts';
 import { grantOf } from '../privileges.ts';
 import { runStatement } from '../runner.ts';
 import { type FoundTable, findTable } from '../search-path.ts';
-import { probeTable, type TableDefinition } from '../table.ts';
+import { ownTables, probeTable, type TableDefinition } from '../table.ts';
 import type { DatabaseUse, Session } from './database-session.ts';
 
 /** Tables that belong to the clients, and that the service can do without; and what it then does. */
@@ -39,7 +40,11 @@ async function inspectTable(
   const { role } = session;
   const { name } = table;
   const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
-  if (!found?.exists) return inspectMissing(session, table, isRunning);
+  if (!found?.exists) {
+    const lost = table === CLIENTS ? lostClients(await ownTables(connection)) : undefined;
+    if (lost !== undefined) return problem(lost, 'an empty one would have every client refused');
+    return inspectMissing(session, table, isRunning);
+  }
   try {
     await probeTable(table, connection).check();
     if (found.hidden) return hiddenRows(role, name);
@@ -59,6 +64,7 @@ function inspectMissing({ role, schema, mayCreate }: Session, table: TableDefini
   const without = OPTIONAL.get(table);
   if (without !== undefined) return note(`${text}: ${without}`, migrate);
   if (table.schema === undefined) return problem(text, migrate);
+  if (table === CLIENTS && isRunning) return problem(text, BRING_BACK);
   if (mayCreate && isRunning) return problem(text, `restart the service, which then creates it, or ${migrate}`);
   if (mayCreate) {
     const cure = `to give the role fewer rights, first ${migrate}`;

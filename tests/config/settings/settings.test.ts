@@ -318,7 +318,7 @@ describe('a name that is almost that of a setting', () => {
   });
 
   it('is no problem if the setting is given too: somebody else means something by it', () => {
-    expect(problemsBeside({ DATABASE_URI: 'x', DATABASE_URL: 'postgresql://db.test/auth' })).toEqual([]);
+    expect(problemsBeside({ DATABASE_URI: 'x', DATABASE_URL: 'postgresql://a@db.test/auth' })).toEqual([]);
   });
 
   it('is none of the names that shells, platforms and other programs set', () => {
@@ -406,6 +406,18 @@ describe('the URL of a database', () => {
     'postgres://role:its@secret@db.test/auth',
     'postgresql://role:its,secret@db.test/auth',
   ])('accepts %s', (url) => expect(problemOf(url)).toBe(''));
+
+  const PARTS = 'postgresql://role:password@host:5432/database';
+  it.each([
+    ['postgresql://role:secret@db.test', 'database'],
+    ['postgresql://role:secret@db.test:5432/', 'database'],
+    ['postgresql://role:secret@db.test?sslmode=require&dbname=auth', 'database'],
+    ['postgresql://db.test/auth', 'role'],
+    ['postgresql:///auth?user=role', 'host'],
+    ['postgresql:///', 'role and the host and the database'],
+  ])('without a part that the driver would assume, %s: names the %s', (url, part) => {
+    expect(problemOf(url)).toBe(`DATABASE_URL: must name the ${part}: ${PARTS}`);
+  });
 
   it.each(['role:secret@a,b', 'role:secret@a:5432,b:5432'])(
     'with several hosts, %s: says that it takes one',

@@ -6,6 +6,7 @@ import type { DatabaseUse } from '../../../../adapters/postgres/doctor/database-
 import { inspectDatabase } from '../../../../adapters/postgres/doctor/inspect-database.ts';
 import { KEY_RING } from '../../../../adapters/postgres/key-directory/key-ring-table.ts';
 import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
+import { BRING_BACK } from '../../../../adapters/postgres/own-tables.ts';
 import type { Finding } from '../../../../application/ports/inspection.ts';
 import { TABLES } from '../../../support/database-tables.ts';
 import { freePort } from '../../../support/free-port.ts';
@@ -120,9 +121,18 @@ describe('inspectDatabase', () => {
       {
         state: 'problem',
         text: 'the table clients does not exist',
-        cure: expect.stringMatching(/^restart the service, which then creates it/),
+        cure: BRING_BACK,
       },
     ]);
+    await database.query('create table key_ring ()');
+    expect(await found('problem', /./)).toEqual([
+      {
+        state: 'problem',
+        text: `table clients does not exist, and key_ring does: ${BRING_BACK}`,
+        cure: 'an empty one would have every client refused',
+      },
+    ]);
+    await database.query('drop table key_ring');
     expect(await tables()).toEqual([]);
   });
 
