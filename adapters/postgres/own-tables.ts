@@ -30,6 +30,8 @@ export function lostClients(there: readonly string[]): string | undefined {
   return `table clients does not exist, and ${there.join(', ')} does: ${BRING_BACK}`;
 }
 
-/** Which of them are there. */
-export const FIND_OWN_TABLES = `select name from (values ${TABLE_NAMES.map((name) => `('${name}', '$schema.${name}')`).join(', ')})
+const USED = TABLE_NAMES.filter((name) => Object.keys(OWN_TABLES[name] ?? {}).length > 0);
+
+/** Which of those with rows of ours are there. */
+export const FIND_OWN_TABLES = `select name from (values ${USED.map((name) => `('${name}', '$schema.${name}')`).join(', ')})
   as tables (name, place) where pg_catalog.to_regclass(place) is not null`;

@@ -160,6 +160,36 @@ describe('registrations in a file of SQLite', () => {
     });
   });
 
+  it.each(['memory', 'sqlite'])('a service without a single client in %s is ready, and says so', async (repository) => {
+    const file = join(await mkdtemp(join(folder, 'empty-')), 'clients');
+    if (repository === 'sqlite') await runInProcess(migrateTables, [], { DATABASE_FILE: file });
+    else await writeFile(file, '[]', { mode: 0o600 });
+    const environment = {
+      CLIENT_REPOSITORY: repository,
+      ...(repository === 'sqlite' ? { DATABASE_FILE: file } : { CLIENTS_FILE: file }),
+    };
+    const { program, managementUrl } = await startServiceProcess({ ...environment, BASE_URL: ISSUER });
+    await using _stopped = program;
+    const note = 'no client is registered, so nobody gets a token';
+    const { status, text } = await send(managementUrl, '/readyz');
+    expect([status, JSON.parse(text).checks]).toEqual([
+      200,
+      expect.arrayContaining([{ name: 'client repository', ready: true, note }]),
+    ]);
+    await program.printed(/"event":"no_client_registered"/);
+    const { stdout } = await runInProcess(inspectService, [], {
+      ...environment,
+      BASE_URL: ISSUER,
+      MANAGEMENT_PORT: '0',
+    });
+    expect(stdout).toMatch(/note .*(no client is registered|registrations in CLIENTS_FILE: 0)/);
+    expect(stdout).toMatch(/npm run clients -- add|add one, as config\/demo\/clients\.json shows/);
+    if (repository === 'memory') return;
+    const clients = clientsInProcess('', environment);
+    await clients(['add', 'a', '--name', 'A', '--scope', 'read', '--cost', '4']);
+    await until(async () => !(await send(managementUrl, '/readyz')).text.includes(note), 'the note has ended');
+  });
+
   it.each([
     ['list', []],
     ['add', ['a', '--name', 'A', '--scope', 'read']],

@@ -43,7 +43,7 @@ describe('a missing table clients', () => {
     }
   });
 
-  it.each(['key_ring', 'client_credentials_migrations', 'client_secrets'])(
+  it.each(['key_ring', 'client_secrets'])(
     'prevents the start if %s is there, since it was lost then, and is not created',
     async (other) => {
       await database.query(`create table ${other} ()`);
