@@ -103,7 +103,7 @@ async function creationSteps(
 ): Promise<readonly Step[]> {
   const steps: Step[] = [];
   const { rows } = await client.query<{ readonly name: string }>(FIND_OWN_TABLES);
-  const lost = lostClients(rows.map(({ name }) => name));
+  const lost = lostClients(rows);
   if (lost !== undefined) throw unusable(lost);
   for (const { name } of created) {
     if (await isThere(client, name)) continue;

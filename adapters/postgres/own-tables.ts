@@ -25,13 +25,15 @@ export const TABLE_NAMES = Object.keys(OWN_TABLES);
 export const BRING_BACK = 'bring it back, from a backup or from where it was moved to';
 
 /** Why `clients` is missing although others of these tables are there; undefined if it is not, or in a new database. */
-export function lostClients(there: readonly string[]): string | undefined {
+export function lostClients(rows: readonly { readonly name: string }[]): string | undefined {
+  const there = rows.map(({ name }) => name);
   if (there.includes('clients') || there.length === 0) return undefined;
   return `table clients does not exist, and ${there.join(', ')} does: ${BRING_BACK}`;
 }
 
-const USED = TABLE_NAMES.filter((name) => Object.keys(OWN_TABLES[name] ?? {}).length > 0);
-
-/** Which of those with rows of ours are there. */
-export const FIND_OWN_TABLES = `select name from (values ${USED.map((name) => `('${name}', '$schema.${name}')`).join(', ')})
-  as tables (name, place) where pg_catalog.to_regclass(place) is not null`;
+/** Which of those that have a user are there. */
+export const FIND_OWN_TABLES = `select name from (values ${TABLE_NAMES.filter(
+  (name) => name !== 'client_credentials_migrations',
+)
+  .map((name) => `('${name}', '$schema.${name}')`)
+  .join(', ')}) as tables (name, place) where pg_catalog.to_regclass(place) is not null`;

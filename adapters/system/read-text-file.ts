@@ -89,18 +89,18 @@ export function ownersProblems(settings: readonly string[], given: Readonly<Reco
   });
 }
 
-const PROGRAM_FOLDER = fileURLToPath(new URL('../..', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * Whether other users than the owner have a right to a file. False on Windows, whose modes do not say, and where it cannot be read.
  * A group that may write to the folder of the program, as with umask 002, may write to the files in it.
  */
-export function othersMay(right: keyof typeof RIGHTS_OF_OTHERS, path: string, program = PROGRAM_FOLDER): boolean {
+export function othersMay(right: keyof typeof RIGHTS_OF_OTHERS, path: string, program = PROGRAM): boolean {
   try {
     const [file, folder] = [statSync(path), statSync(program)];
-    const isInside = right === 'write' && resolve(path).startsWith(program) && file.gid === folder.gid;
-    const ofProgram = isInside ? folder.mode & 0o020 : 0;
-    return process.platform !== 'win32' && (file.mode & RIGHTS_OF_OTHERS[right] & ~ofProgram) !== 0;
+    const isInside = resolve(path).startsWith(program) && file.gid === folder.gid;
+    const trusted = right === 'write' && isInside ? folder.mode & 0o020 : 0;
+    return process.platform !== 'win32' && (file.mode & RIGHTS_OF_OTHERS[right] & ~trusted) !== 0;
   } catch {
     return false;
   }

@@ -39,12 +39,10 @@ export class DetailRows {
 
   static async on(connection: PoolClient): Promise<DetailRows> {
     const { rows } = await connection.query<{ readonly name: string }>(FIND_OWN_TABLES);
-    const isMissing = (table: string) => !rows.some(({ name }) => name === table);
+    const there = new Set(rows.map(({ name }) => name));
     return new DetailRows(
       connection,
-      Object.values(DETAIL_TABLES)
-        .map(({ name }) => name)
-        .filter(isMissing),
+      Object.values(DETAIL_TABLES).flatMap(({ name }) => (there.has(name) ? [] : name)),
     );
   }
 

@@ -2,12 +2,12 @@ import { type Finding, fine, note, problem } from '../../../application/ports/in
 import { CLIENT_SECRETS, CLIENTS } from '../client-entity.ts';
 import type { Connection } from '../connection.ts';
 import { TableUnusable } from '../fault.ts';
-import { BRING_BACK, lostClients } from '../own-tables.ts';
+import { BRING_BACK, FIND_OWN_TABLES, lostClients } from '../own-tables.ts';
 import { CLIENT_RESOURCES } from '../postgres-client-repository.ts';
 import { grantOf } from '../privileges.ts';
 import { runStatement } from '../runner.ts';
 import { type FoundTable, findTable } from '../search-path.ts';
-import { ownTables, probeTable, type TableDefinition } from '../table.ts';
+import { probeTable, type TableDefinition } from '../table.ts';
 import type { DatabaseUse, Session } from './database-session.ts';
 
 /** Tables that belong to the clients, and that the service can do without; and what it then does. */
@@ -41,7 +41,7 @@ async function inspectTable(
   const { name } = table;
   const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
   if (!found?.exists) {
-    const lost = table === CLIENTS ? lostClients(await ownTables(connection)) : undefined;
+    const lost = table === CLIENTS ? lostClients(await runStatement(connection, { text: FIND_OWN_TABLES })) : undefined;
     if (lost !== undefined) return problem(lost, 'an empty one would have every client refused');
     return inspectMissing(session, table, isRunning);
   }
