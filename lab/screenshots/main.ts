@@ -8,9 +8,10 @@ import { SEALED_KEYS } from '../../tests/support/sealed-keys.ts';
 import { OPERATOR_TOKEN } from '../../tests/support/status.ts';
 import { postgresEnvironment, startBenchDatabaseServer } from '../bench/bench-database.ts';
 import { hashedSecret, RECOMMENDED_COST, SECRET } from '../bench/registrations.ts';
+import { drawTerminal } from './terminal.ts';
 
 // `npm run screenshots`: starts two replicas on PostgreSQL, has clients ask for tokens for a few minutes, some of them in a wrong
-// way, and takes the pictures of docs/monitoring.md. Needs Chromium.
+// way, and takes the pictures of the README and docs/monitoring.md. Needs Chromium. Then draws the terminal of the README.
 
 const SECONDS = Number(process.argv[2] ?? 220);
 const FOLDER = fileURLToPath(new URL('../../docs/images/', import.meta.url));
@@ -58,6 +59,7 @@ for (const { name, ...options } of SHOTS) {
   await page.screenshot({ path: `${FOLDER}${name}.png` });
   await page.context().close();
 }
+await drawTerminal();
 
 /** A replica. Resolves with the URLs of its two ports. */
 async function startReplica(): Promise<readonly [string, string]> {
