@@ -24,8 +24,8 @@ docker() {
 # The block of a heading of the page, counted from 0.
 block() {
   node --input-type=module --eval "
-    import { blocksOf, readPage } from './tests/support/page-snippets.ts';
-    console.log(blocksOf(readPage('docs/first-deployment.md'), 'sh', process.argv[1])[process.argv[2]]);" "$@"
+    import { blocksOf, readPage } from '$here/tests/support/page-snippets.ts';
+    console.log(blocksOf(readPage('docs/first-deployment.md'), 'sh', process.argv[1])[process.argv[2] ?? 0]);" "$@"
 }
 # What the block about a token prints. At a terminal, curl asks for the secret.
 token_of() { # SECRET
