@@ -29,6 +29,9 @@ const SHOTS = [
   { name: 'status-page-phone-dark', colorScheme: 'dark', viewport: { width: 360, height: 660 }, deviceScaleFactor: 2 },
 ] as const;
 
+/** What the README shows of the page on a desktop: the sentence about now, and a refusal. */
+const TOP = { x: 0, y: 0, width: 1280, height: 508 };
+
 /** A wrong request, as it happens to people. */
 const MISTAKES = [
   { client_id: 'billing', client_secret: 'the-secret-of-last-year' },
@@ -57,6 +60,7 @@ for (const { name, ...options } of SHOTS) {
   await delay(1_500);
   await page.locator('h1').click();
   await page.screenshot({ path: `${FOLDER}${name}.png` });
+  if (options.viewport.width === TOP.width) await page.screenshot({ path: `${FOLDER}${name}-top.png`, clip: TOP });
   await page.context().close();
 }
 await drawTerminal();
