@@ -14,6 +14,8 @@ export POSTGRES_PASSWORD="e2e-$(node -p 'crypto.randomUUID()')"
 POSTGRES_PORT=$(free_port)
 SERVICE_PORT=$(free_port)
 export POSTGRES_PORT SERVICE_PORT
+# To read a location: docker-compose.yml has SERVICE_PROFILE=standard, which serves none.
+export TOKEN_AUDIENCE=https://api.example.com EXAMPLE_RESOURCE=true
 export DATABASE_URL="postgresql://auth:$POSTGRES_PASSWORD@127.0.0.1:$POSTGRES_PORT/auth"
 base="http://127.0.0.1:$SERVICE_PORT"
 trap 'compose down --volumes --remove-orphans --rmi local >/dev/null 2>&1 || true' EXIT
