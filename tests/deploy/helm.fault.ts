@@ -143,6 +143,7 @@ where(HAS_HELM, describe)('the chart', () => {
     [['files.DATABASE_URL_FILE.secret=null'], "at '/files/DATABASE_URL_FILE/secret': got null, want string"],
     [['migration.databaseUrl=null'], 'migration.databaseUrl: is required, as {secret: NAME, key: url}'],
     [['migration.role='], 'migration.role: is required'],
+    [['settings.TOKEN_AUDIENCE='], 'settings.TOKEN_AUDIENCE: is required: the URL of the API that clients call'],
     [['settings.CLIENT_REPOSITORY=memory'], 'files.CLIENTS_FILE: is required'],
     [['settings.KEY_DIRECTORY=memory'], 'settings.KEY_DIRECTORY: must be database with more than one replica'],
     [['files.KEY_SECRET_FILE=null'], 'files.KEY_SECRET_FILE: is required if settings.KEY_DIRECTORY is database'],
@@ -201,7 +202,13 @@ where(HAS_HELM, describe)('the chart', () => {
 
   it('needs no database with the clients of a file', () => {
     const { manifests, problem } = render(
-      ...['image.repository=a', 'image.tag=v1', 'baseUrl=http://a', 'replicas=1'].flatMap((value) => ['--set', value]),
+      ...[
+        'image.repository=a',
+        'image.tag=v1',
+        'baseUrl=http://a',
+        'replicas=1',
+        'settings.TOKEN_AUDIENCE=http://b',
+      ].flatMap((value) => ['--set', value]),
       ...['settings.CLIENT_REPOSITORY=memory', 'settings.KEY_DIRECTORY=memory'].flatMap((value) => ['--set', value]),
       ...['files.CLIENTS_FILE.configMap=clients', 'files.CLIENTS_FILE.key=c.json'].flatMap((value) => ['--set', value]),
     );
