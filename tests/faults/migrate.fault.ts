@@ -260,7 +260,8 @@ describe('npm run migrate', () => {
       const args = ['--grant-to', role.name];
       const refused = await migrate(url, args);
       expect([refused.exitCode, refused.stderr]).toEqual([3, expect.stringContaining('create schema "auth";')]);
-      await other.query(`create schema auth; create table auth.client_keys (client_id bigint)`);
+      await other.query(`create schema auth;
+        create table auth.clients (id bigint, client_id text, client_secret text, client_name text, scope text)`);
       const { stdout } = await migrate(url, [...args, '--dry-run']);
       expect(stdout.match(/usage on schema/g)).toHaveLength(1);
       await other.drop();
