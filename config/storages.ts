@@ -80,7 +80,7 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
       clients: new InMemoryClientRepository(ids, clock, clients),
       resources: inMemoryClientResources(clients),
       hasPlainSecrets: true,
-      ...(clients.length === 0 && { dependency: { name: 'client repository', readiness: () => EMPTY, close } }),
+      ...(clients.length === 0 && { dependency: { name: 'clients file', readiness: () => EMPTY, close } }),
       expiring: () => countExpiring(details, clock.now()),
     };
   },

@@ -169,7 +169,9 @@ describe('registrations in a file of SQLite', () => {
     const { status, text } = await send(managementUrl, '/readyz');
     expect([status, JSON.parse(text).checks]).toEqual([
       200,
-      expect.arrayContaining([{ name: 'client repository', ready: true, note }]),
+      expect.arrayContaining([
+        { name: repository === 'memory' ? 'clients file' : 'client repository', ready: true, note },
+      ]),
     ]);
     await program.printed(/"event":"no_client_registered"/);
     const { stdout } = await runInProcess(inspectService, [], {
