@@ -460,7 +460,7 @@ describe('an unknown key id', () => {
     expect(shared.reads - before).toBeLessThanOrEqual(4);
   });
 
-  it('is 503 while the ring is away, without a query each time', async () => {
+  it('is 503 while the ring is away, and looked up again only 5 s later', async () => {
     const { shared, clock, ...rest } = world();
     const ring = await freshKeyRing({ shared, clock, ...rest });
     shared.fault = 'away';
@@ -471,6 +471,11 @@ describe('an unknown key id', () => {
     }
     expect(shared.reads - before).toBe(1);
     expect(await ring.verificationKey(await signingKid(ring))).toBeDefined();
+    shared.fault = 'none';
+    clock.advance(4.9);
+    await expect(ring.verificationKey('unknown')).rejects.toThrow(DependencyUnavailable);
+    clock.advance(0.2);
+    expect(await ring.verificationKey('unknown')).toBeUndefined();
   });
 });
 
