@@ -394,12 +394,15 @@ describe('AuthenticateBySecret', () => {
     expect(own.attempts.pairs).toBe(1);
   });
 
-  it('frees the slot and passes the fault on if the verification fails', async () => {
+  it('frees the slot, does not count the attempt, and passes the fault on if the verification fails', async () => {
     const queue = new VerificationQueue();
+    const attempts = new AttemptLimiter({ failuresPerMinute: FAILURES });
     const repository = new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock());
     const broken: SecretVerifier = { cost: 4, verify: () => Promise.reject(new TypeError('a bug')) };
-    const authenticateClient = authenticateBySecretWith({ clients: repository, slots: queue, secrets: broken });
+    const parts = { clients: repository, slots: queue, secrets: broken, attempts };
+    const authenticateClient = authenticateBySecretWith(parts);
     await expect(authenticateClient.execute(CREDENTIALS, A_CALLER)).rejects.toThrow('a bug');
+    expect(attempts.pairs).toBe(0);
     expect(queue.load).toMatchObject({ running: 0, fifo: 0, overflow: 0 });
   });
 
@@ -510,7 +513,12 @@ describe('VerifyAssertion', () => {
         return verification.promise;
       },
     };
-    const useCase = new VerifyAssertion(verifier, queue);
+    const work: boolean[] = [];
+    const useCase = new VerifyAssertion(verifier, queue, async (_caller, wait, isMoreWork) => {
+      const verdict = await wait();
+      work.push(isMoreWork(verdict));
+      return verdict;
+    });
     const verify = (clientId = 'client', caller = A_CALLER) => {
       const verdict = useCase.execute(ASSERTION, [], { clientId, caller, isRegistered: async () => true });
       verdict.catch(() => {});
@@ -521,16 +529,17 @@ describe('VerifyAssertion', () => {
       running.shift()?.resolve(verdict);
       await settled();
     };
-    return { queue, running, verify, step };
+    return { queue, running, verify, step, work };
   }
 
   it.each(['verified', 'key_unknown', 'signature_wrong'] as const)(
-    'answers the verdict %s, and gives its slot back',
+    'answers the verdict %s, and gives its slot back; only a token is more work',
     async (verdict) => {
-      const { queue, verify, step } = world();
+      const { queue, verify, step, work } = world();
       const answer = verify();
       await step(verdict);
       expect(await answer).toBe(verdict);
+      expect(work).toEqual([verdict === 'verified']);
       expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0, unanswered: 0 });
     },
   );
