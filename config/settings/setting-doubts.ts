@@ -6,9 +6,10 @@ import { retiredDoubts } from './retired-settings.ts';
 export function settingDoubts(environment: Environment): readonly string[] {
   return [
     ...retiredDoubts(environment),
-    ...SETTINGS_GROUPS.flatMap(({ doubts = {} }) =>
-      Object.keys(doubts).filter((doubt) => doubts[doubt]?.(environment)),
-    ),
+    ...SETTINGS_GROUPS.flatMap(({ doubts = {}, ignored }) => [
+      ...Object.keys(doubts).filter((doubt) => doubts[doubt]?.(environment)),
+      ...(ignored?.(environment) ?? []),
+    ]),
     ...SETTINGS_GROUPS.flatMap(({ rows }) => Object.keys(rows))
       .filter((name) => environment[`npm_config_${name.toLowerCase()}`])
       .map(
