@@ -3,14 +3,14 @@ import { programVersion } from '../adapters/system/program-version.ts';
 import { helpRows } from './settings/about-setting.ts';
 import { CORE_GROUPS } from './settings/settings.ts';
 
-const { storage, tokens, listening, metadata } = CORE_GROUPS;
+const { profile, storage, tokens, listening, metadata } = CORE_GROUPS;
 const { CLIENT_REPOSITORY, CLIENTS_FILE, DATABASE_FILE, DATABASE_URL } = storage.rows;
 const { HOST, PORT, BASE_URL } = listening.rows;
 const { TOKEN_LIFETIME_SECONDS, TOKEN_AUDIENCE } = tokens.rows;
 
-/** The settings that matter first. The README shows them too. */
+/** The settings that matter first. */
 export const FIRST_SETTINGS = {
-  ...{ CLIENT_REPOSITORY, CLIENTS_FILE, DATABASE_FILE, DATABASE_URL, HOST, PORT, BASE_URL },
+  ...{ ...profile.rows, CLIENT_REPOSITORY, CLIENTS_FILE, DATABASE_FILE, DATABASE_URL, HOST, PORT, BASE_URL },
   ...{ PUBLIC_METADATA: metadata.rows.PUBLIC_METADATA, TOKEN_LIFETIME_SECONDS, TOKEN_AUDIENCE },
 };
 

@@ -90,11 +90,11 @@ async function openInspections(environment: Environment, kid?: string): Promise<
 
 function inspectSettings({ settings, clients }: Configuration): readonly Finding[] {
   const { CLIENT_REPOSITORY: repository, BASE_URL: baseUrl, TOKEN_ISSUER: issuer } = settings;
-  const { KEY_DIRECTORY: directory, TOKEN_SIGNING_ALG: algorithm } = settings;
+  const { KEY_DIRECTORY: directory, TOKEN_SIGNING_ALG: algorithm, SERVICE_PROFILE: profile } = settings;
   const plain = clients.filter(({ clientSecret }) => clientSecret.startsWith('{noop}')).length;
   return [
     fine(
-      `registrations in ${repository}, keys for ${algorithm} in ${directory}, BASE_URL ${baseUrl}, issuer ${issuer}`,
+      `registrations in ${repository}, keys for ${algorithm} in ${directory}, BASE_URL ${baseUrl}, issuer ${issuer}, profile ${profile}`,
     ),
     ...(repository === 'memory' ? [countOf(clients.length)] : []),
     ...(plain > 0

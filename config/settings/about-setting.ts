@@ -1,15 +1,18 @@
 import { z } from 'zod';
+import { standardOf } from './effective-settings.ts';
 
 /**
  * What pages and help texts say of a setting, in Markdown: all of it comes from `describe` and `meta` of its schema. `fallback` is
- * what counts if it is not set; undefined if it is required. `summary` is the first sentence of `meaning`, without its period.
+ * what counts if it is not set, also with SERVICE_PROFILE=standard; undefined if it is required. `summary` is the first sentence of `meaning`, without its period.
  */
 export function aboutSetting(schema: z.core.$ZodType) {
   const { description = '', absent = fallbackOf(schema) } = z.globalRegistry.get(schema) ?? {};
   const values = z.globalRegistry.get(kindOf(schema))?.['values'];
   const meaning = description.replace(/\. |$/, (end) => (values === undefined ? end : ` (${values})${end}`));
   const [summary = ''] = meaning.split('. ');
-  return { fallback: absent, summary, meaning };
+  const standard = standardOf(schema);
+  const fallback = standard === undefined ? absent : `${absent}; with \`standard\`: \`${standard}\``;
+  return { fallback, summary, meaning };
 }
 
 /** What a help page says of these settings. */

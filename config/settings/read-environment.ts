@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { effectiveSettings } from './effective-settings.ts';
 import { invisibleEnd } from './invisible-ends.ts';
 import { settingClosestTo, settingMeantBy } from './similar-names.ts';
 
@@ -8,9 +9,12 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings that belong together. Their types, and what pages and help texts say of them, come from `rows`. */
 export interface SettingsGroup<Rows extends z.ZodRawShape = z.ZodRawShape> {
-  /** The kind of each setting, by its name. Its description says in Markdown what it means; `absent`, what counts if it is not set. */
+  /**
+   * The kind of each setting, by its name. Its description says in Markdown what it means; `absent`, what counts if it is not set;
+   * `standard`, the text that counts instead with SERVICE_PROFILE=standard.
+   */
   readonly rows: Rows;
-  /** Texts that must not be together, by the problem that is reported. They may have other problems too. */
+  /** Texts that count and must not be together, by the problem that is reported. They may have other problems too. */
   readonly contradictions?: Readonly<Record<string, (given: Environment) => boolean | string | undefined>>;
   /** The same for what is allowed and hardly meant: the service starts, and says `SETTING: what is wrong: what to do`. */
   readonly doubts?: Readonly<Record<string, (given: Environment) => boolean | string | undefined>>;
@@ -50,7 +54,8 @@ export function readEnvironment<Rows extends z.ZodRawShape>(
 ): Result<ValuesOf<Rows>, readonly string[]> {
   // An empty value counts as absent: it is what a compose file or a shell leaves of an unset variable.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const parsed = z.object(rows).safeParse(given);
+  const effective = effectiveSettings(given, rows);
+  const parsed = z.object(rows).safeParse(effective);
   const settings = Object.keys(rows);
   const absent = settings.filter((name) => !Object.hasOwn(given, name));
   const unknown = Object.entries(given)
@@ -73,7 +78,7 @@ export function readEnvironment<Rows extends z.ZodRawShape>(
       return `${name}: ${invisibleEnd(value) ?? `${message}${hintFor(value)}`}`;
     }) ?? []),
     ...invisible,
-    ...Object.keys(contradictions).filter((problem) => contradictions[problem]?.(given)),
+    ...Object.keys(contradictions).filter((problem) => contradictions[problem]?.(effective)),
     ...unknown,
   ];
   return parsed.success && problems.length === 0 ? success(parsed.data) : failure(problems);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Network } from '../../adapters/http/parsing/client-address.ts';
 
 // The kinds of settings. Each parses the text of an environment variable; its problem states the rule, never the value.
-// `values` is what pages and help texts say of the values that are allowed.
+// `values` is what pages and help texts say of the values that are allowed; `isList`, whether `none` is one of them.
 
 export function text() {
   return z.string('must be set');
@@ -41,7 +41,7 @@ export function listOf<const Choices extends readonly [string, ...string[]]>(...
       `must be a list, separated by commas, of ${choices.join(' ')}, each at most once`,
     )
     .transform((value): readonly Choices[number][] => partsOf(value))
-    .meta({ values: `one or more of ${anyOf(choices)}, separated by commas` });
+    .meta({ values: `one or more of ${anyOf(choices)}, separated by commas`, isList: true });
 }
 
 /** Separated by commas. */
@@ -50,7 +50,8 @@ export function hostNames() {
   return z
     .string()
     .refine((value) => partsOf(value).every(isName), 'must be host names without ports, separated by commas')
-    .transform(partsOf);
+    .transform(partsOf)
+    .meta({ isList: true });
 }
 
 export function trueOrFalse() {
@@ -93,7 +94,8 @@ export function networks() {
       (value) => !read(value).includes(undefined),
       'must be address ranges such as 10.0.0.0/8,fd00::/8, none of /0',
     )
-    .transform((value) => read(value).filter((network) => network !== undefined));
+    .transform((value) => read(value).filter((network) => network !== undefined))
+    .meta({ isList: true });
 }
 
 function readNetwork(text: string): Network | undefined {

@@ -31,7 +31,7 @@ import {
 } from './setting-kinds.ts';
 
 /** An unknown name with one of these prefixes is a typo. */
-const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_', 'AUDIT_'];
+const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_', 'AUDIT_', 'SERVICE_'];
 
 /** What config/storages.ts opens. */
 const STORAGE_NAMES = ['memory', 'sqlite', 'postgres'] as const;
@@ -50,9 +50,16 @@ export const KEYS_IN_MEMORY = {
     ['sqlite', 'postgres'].includes(CLIENT_REPOSITORY ?? '') && KEY_DIRECTORY !== 'database' && !KEY_FILE,
 };
 
+/** The only text that nobody can choose for the operator. */
+const WHAT_AUDIENCE =
+  'write the URL of the API that clients call with the token, such as https://api.example.com, which it finds in claim aud';
+
 /** The settings of the core, by the name of their table in docs/. Capabilities have groups of their own. */
 // biome-ignore format: one line for each setting, so that checks, defaults and texts stand below each other
 export const CORE_GROUPS = {
+  profile: settingsGroup({ rows: {
+    SERVICE_PROFILE: oneOf('specification', 'standard').default('specification').describe('which defaults other settings have. With `standard`, [common clients and resource servers](getting-a-token.md) work without further settings, and `TOKEN_AUDIENCE` is required'),
+  } }),
   storage: settingsGroup({
     rows: {
       CLIENT_REPOSITORY: oneOf(...STORAGE_NAMES).describe('where registrations are stored'),
@@ -76,7 +83,7 @@ export const CORE_GROUPS = {
     },
   }),
   authentication: settingsGroup({ rows: {
-    CLIENT_AUTHENTICATION_METHODS: listOf(...AUTHENTICATION_METHODS).default(['client_secret_post']).describe('how clients may authenticate. Only these methods are accepted and published. [Which clients need which](getting-a-token.md)'),
+    CLIENT_AUTHENTICATION_METHODS: listOf(...AUTHENTICATION_METHODS).default(['client_secret_post']).meta({ standard: 'client_secret_post,client_secret_basic', description: 'how clients may authenticate. Only these methods are accepted and published. [Which clients need which](getting-a-token.md)' }),
   }, methods: ['client_secret_post', 'client_secret_basic'] }),
   secrets: settingsGroup({
     rows: {
@@ -92,12 +99,13 @@ export const CORE_GROUPS = {
       TOKEN_ISSUER: text().optional().meta({ absent: '`BASE_URL`', description: 'claim `iss`' }),
       TOKEN_LIFETIME_SECONDS: wholeNumber(LIFETIME_SECONDS_MIN, LIFETIME_SECONDS_MAX).default(300).describe('the lifetime of a token. It is `exp - iat`, and `expires_in`'),
       TOKEN_SIGNING_ALG: oneOf(...TOKEN_ALGORITHMS).default('RS256').describe('the algorithm of signatures. `ES256` and `EdDSA` cost a tenth of `RS256`. [What verifiers need](resource-servers.md#the-algorithm), and [how to change it](keys.md#changing-the-algorithm)'),
-      TOKEN_PROFILE: oneOf('default', 'rfc9068').default('default').describe('the form of tokens. `rfc9068` is for strict verifiers: header `typ` = `at+jwt`, claims `client_id` and `scope` (a string). Requires `TOKEN_AUDIENCE`'),
+      TOKEN_PROFILE: oneOf('default', 'rfc9068').default('default').meta({ standard: 'rfc9068', description: 'the form of tokens. `rfc9068` is for strict verifiers: header `typ` = `at+jwt`, claims `client_id` and `scope` (a string). Requires `TOKEN_AUDIENCE`' }),
       TOKEN_AUDIENCE: text().optional().meta({ absent: "the client's id", description: "claim `aud` of every token that is requested without a `resource`. The service's own paths require it. Each resource server can have [an audience of its own](resource-servers.md#one-audience-for-each-resource-server)" }),
       TOKEN_SCOPE_CLAIM: trueOrFalse().default(false).describe('`true` adds claim `scope`, an array of strings'),
+      TOKEN_RESPONSE_SCOPE: oneOf('requested', 'always').default('requested').meta({ standard: 'always', description: 'when the response has `scope`, the scopes of the token. `requested`: if the request has one. Some clients read it to learn what they may do' }),
     },
     contradictions: {
-      'TOKEN_AUDIENCE: is required if TOKEN_PROFILE is rfc9068': ({ TOKEN_PROFILE, TOKEN_AUDIENCE }) => TOKEN_PROFILE === 'rfc9068' && !TOKEN_AUDIENCE,
+      [`TOKEN_AUDIENCE: is required if TOKEN_PROFILE is rfc9068, or SERVICE_PROFILE is standard: ${WHAT_AUDIENCE}`]: (given) => (given['TOKEN_PROFILE'] === 'rfc9068' || given['SERVICE_PROFILE'] === 'standard') && !given['TOKEN_AUDIENCE'],
     },
   }),
   keys: settingsGroup({
@@ -157,8 +165,8 @@ export const CORE_GROUPS = {
   } }),
   metadata: settingsGroup({
     rows: {
-      PUBLIC_METADATA: trueOrFalse().default(false).describe('`true` opens the key set and the metadata to callers without a token. They are `/oauth2/jwks` and `/.well-known/oauth-authorization-server`'),
-      METADATA_COMPATIBILITY: listOf(...METADATA_COMPATIBILITIES).optional().describe('clients with needs beyond the standard. `mcp` adds to the metadata what clients of the [Model Context Protocol](mcp.md) insist on, and requires `PUBLIC_METADATA=true`. `oidc` serves [a document for clients of OpenID Connect](getting-a-token.md#clients-that-want-openid-connect) at `/.well-known/openid-configuration`'),
+      PUBLIC_METADATA: trueOrFalse().default(false).meta({ standard: 'true', description: '`true` opens the key set and the metadata to all callers. They are `/oauth2/jwks` and `/.well-known/oauth-authorization-server`' }),
+      METADATA_COMPATIBILITY: listOf(...METADATA_COMPATIBILITIES).optional().meta({ standard: 'oidc', description: 'clients with needs beyond the standard. `mcp` adds to the metadata what clients of the [Model Context Protocol](mcp.md) insist on, and requires `PUBLIC_METADATA=true`. `oidc` serves [a document for clients of OpenID Connect](getting-a-token.md#clients-that-want-openid-connect) at `/.well-known/openid-configuration`' }),
       METADATA_SCOPES: scopes().optional().describe('the scopes that the metadata lists as `scopes_supported`, separated by single spaces'),
     },
     contradictions: {
@@ -257,7 +265,8 @@ function scopes() {
   return z
     .string()
     .refine((value) => Scope.parse(value).ok, 'must be scope tokens with single spaces between (RFC 6749 section 3.3)')
-    .transform((value) => value.split(' '));
+    .transform((value) => value.split(' '))
+    .meta({ isList: true });
 }
 
 function keyDirectory() {

@@ -32,8 +32,7 @@ export function clientAnswer({ client, credentials, secret }: ShownClient, messa
   const { id, client_id, ...rest } = client;
   const once =
     secret === undefined ? [] : ['The secret is shown only this once: the table stores only its BCrypt hash.'];
-  const hasSpace = /^\p{Z}|\p{Z}$/u.test(client_id);
-  const doubts = hasSpace ? ['The id begins or ends with a space, which belongs to it.'] : [];
+  const doubts = /^\p{Z}|\p{Z}$/u.test(client_id) ? ['The id begins or ends with a space, which belongs to it.'] : [];
   const shown = { id, client_id, ...(secret !== undefined && { client_secret: secret }), ...rest };
   const problems = [
     ...(client.problem === null ? [] : [client.problem]),

@@ -19,6 +19,7 @@ interface PublicRouteParts {
   /** The client authentication methods that are switched on. */
   readonly methods: readonly AuthenticationMethod[];
   readonly metadata: Omit<MetadataOptions, 'cacheability' | 'methods'>;
+  readonly responseScope?: 'requested' | 'always';
   /** Whether the key set and the metadata are public; otherwise they require a token. */
   readonly publicMetadata: boolean;
   /** Such as the example resource. */

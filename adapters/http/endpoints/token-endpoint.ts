@@ -20,6 +20,8 @@ interface TokenEndpointParts {
   readonly load: LoadLimit;
   /** The methods that are switched on. */
   readonly methods: readonly AuthenticationMethod[];
+  /** When responses have `scope`. RFC 6749 section 5.1 requires it where it differs from what was requested, which never happens here. */
+  readonly responseScope?: 'requested' | 'always';
 }
 
 /** The ways to authenticate that are switched on. */
@@ -31,7 +33,7 @@ interface AcceptedWays {
 }
 
 /** POST /oauth2/token: the client credentials grant (RFC 6749 sections 4.4 and 5). Cheap checks come first. */
-export function tokenEndpoint({ issueToken, load, methods }: TokenEndpointParts): Handler {
+export function tokenEndpoint({ issueToken, load, methods, responseScope }: TokenEndpointParts): Handler {
   const accepted: AcceptedWays = {
     methods,
     secretInBody: methods.includes('client_secret_post'),
@@ -53,7 +55,7 @@ export function tokenEndpoint({ issueToken, load, methods }: TokenEndpointParts)
     const issued = await issueToken.execute(request.value);
     if (!issued.ok) return sendRefusal(ctx, challenged(withoutSecret(issued.problem, request.value), challenge));
 
-    answerToken(ctx, request.value, issued.value);
+    answerToken(ctx, issued.value, responseScope === 'always' || request.value.scope !== undefined);
   };
 }
 
@@ -199,8 +201,8 @@ function copyOf(text: string | undefined): string | undefined {
   return text === undefined ? undefined : Buffer.from(text).toString();
 }
 
-/** RFC 6749 section 5.1; `scope` is part of the response where the client asked for one. */
-function answerToken(ctx: Exchange, request: TokenRequest, issued: IssuedToken): void {
+/** RFC 6749 section 5.1. */
+function answerToken(ctx: Exchange, issued: IssuedToken, hasScope: boolean): void {
   ctx.state.clientId = issued.claims.sub;
   ctx.state.tokenId = issued.claims.jti;
   ctx.status = 200;
@@ -208,6 +210,6 @@ function answerToken(ctx: Exchange, request: TokenRequest, issued: IssuedToken):
     access_token: issued.accessToken,
     token_type: 'Bearer',
     expires_in: issued.expiresInSeconds,
-    ...(request.scope !== undefined && { scope: issued.scope }),
+    ...(hasScope && { scope: issued.scope }),
   };
 }

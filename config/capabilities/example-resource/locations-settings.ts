@@ -9,7 +9,9 @@ import { CORE_GROUPS } from '../../settings/settings.ts';
 /** The settings of the example in the service. */
 export const EXAMPLE_SETTINGS = settingsGroup({
   rows: {
-    EXAMPLE_RESOURCE: trueOrFalse().default(true).describe('serve `/v1/locations/{code}`'),
+    EXAMPLE_RESOURCE: trueOrFalse()
+      .default(true)
+      .meta({ standard: 'false', description: 'serve `/v1/locations/{code}`' }),
     LOCATION_FIELD_ORDER: oneOf('declared', 'alphabetical')
       .default('declared')
       .describe('order of the fields of a location'),

@@ -473,6 +473,7 @@ describe('token settings', () => {
   const AUDIENCE = 'https://api.test';
   const CLIENT_ID = GOOD_CLIENT.client_id;
   const GOOD = { grant_type: 'client_credentials', client_id: CLIENT_ID, client_secret: GOOD_SECRET };
+  const read = (token: string, url: string) => send(url, LOCATION, { headers: { authorization: `Bearer ${token}` } });
 
   describe('POST /oauth2/token: with TOKEN_PROFILE=rfc9068 and TOKEN_AUDIENCE', () => {
     const service = serviceForSuite({
@@ -482,7 +483,6 @@ describe('token settings', () => {
     beforeAll(() => {
       signer = new NodeCryptoTokenSigner(service().container.resolve(PARTS.keyProvider), 'at+jwt');
     });
-    const read = (token: string) => send(service().url, LOCATION, { headers: { authorization: `Bearer ${token}` } });
 
     it('returns the same as by default: a Bearer token, its type and its lifetime, and nothing else', async () => {
       const answer = await requestToken(service().url, GOOD);
@@ -512,7 +512,7 @@ describe('token settings', () => {
     });
 
     it('accepts such a token on its own paths', async () => {
-      expect((await read(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET))).status).toBe(200);
+      expect((await read(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET), service().url)).status).toBe(200);
     });
 
     it.each(['JWT', 'application/at+jwt', 'at+JWT', 'dpop+jwt'])(
@@ -523,27 +523,62 @@ describe('token settings', () => {
         const other = await new NodeCryptoTokenSigner(keys, type as TokenType).sign(
           claims as unknown as AccessTokenClaims,
         );
-        expect((await read(other)).text).toBe('{"error":"invalid_token"}');
+        expect((await read(other, service().url)).text).toBe('{"error":"invalid_token"}');
       },
     );
 
     it('accepts a token of its own key without a type, as it was issued in the default profile', async () => {
       const claims = decodeJwt(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET));
       const untyped = new NodeCryptoTokenSigner(service().container.resolve(PARTS.keyProvider));
-      expect((await read(await untyped.sign(claims as unknown as AccessTokenClaims))).status).toBe(200);
+      expect((await read(await untyped.sign(claims as unknown as AccessTokenClaims), service().url)).status).toBe(200);
     });
 
     it('refuses a token of its own key for another audience', async () => {
       const token = await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET);
       const claims = decodeJwt(token) as unknown as AccessTokenClaims;
-      expect((await read(await signer.sign(claims))).status).toBe(200);
+      expect((await read(await signer.sign(claims), service().url)).status).toBe(200);
       for (const aud of [CLIENT_ID, `${AUDIENCE}/`, 'https://other.test']) {
-        const answer = await read(await signer.sign({ ...claims, aud }));
+        const answer = await read(await signer.sign({ ...claims, aud }), service().url);
         expect(answer.status).toBe(401);
         expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
         expect(answer.text).toBe('{"error":"invalid_token"}');
         expect(logLineOf(service(), answer)).toMatchObject({ reason: 'token_audience_foreign', client_id: CLIENT_ID });
       }
+    });
+  });
+
+  describe('with SERVICE_PROFILE=standard and TOKEN_AUDIENCE', () => {
+    const service = serviceForSuite({ environment: { SERVICE_PROFILE: 'standard', TOKEN_AUDIENCE: AUDIENCE } });
+
+    it('a client that knows only HTTP Basic gets a token by RFC 9068, and learns its scopes without asking for one', async () => {
+      const authorization = `Basic ${Buffer.from(`${CLIENT_ID}:${GOOD_SECRET}`).toString('base64')}`;
+      const answer = await requestToken(service().url, 'grant_type=client_credentials', { authorization });
+      expect(answer.json()).toEqual({
+        access_token: expect.any(String),
+        token_type: 'Bearer',
+        expires_in: 300,
+        scope: 'read write',
+      });
+      const token = String(answer.json()['access_token']);
+      expect(decodeProtectedHeader(token)).toMatchObject({ typ: 'at+jwt' });
+      expect(decodeJwt(token)).toMatchObject({ aud: AUDIENCE, client_id: CLIENT_ID, scope: 'read write' });
+    });
+
+    it('so does one that sends its secret in the body, and a requested scope is the one of the response', async () => {
+      expect((await requestToken(service().url, GOOD)).json()).toMatchObject({ scope: 'read write' });
+      expect((await requestToken(service().url, { ...GOOD, scope: 'write' })).json()).toMatchObject({ scope: 'write' });
+    });
+
+    it.each(['/oauth2/jwks', '/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'])(
+      '%s needs no token',
+      async (path) => {
+        expect((await send(service().url, path)).status).toBe(200);
+      },
+    );
+
+    it('serves no example resource', async () => {
+      const token = await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET);
+      expect((await read(token, service().url)).json()).toEqual({ error: 'not_found' });
     });
   });
 

@@ -104,7 +104,10 @@ describe('readSettings', () => {
       { ...MEMORY, MANAGEMENT_TOKEN_FILE: 'x', MANAGEMENT_PORT: '0' },
       'MANAGEMENT_TOKEN_FILE: needs a management port: set MANAGEMENT_PORT=8081 or another port',
     ],
-    [{ ...MEMORY, TOKEN_PROFILE: 'rfc9068' }, 'TOKEN_AUDIENCE: is required if TOKEN_PROFILE is rfc9068'],
+    ...['TOKEN_PROFILE=rfc9068', 'SERVICE_PROFILE=standard'].map((set): [Readonly<Record<string, string>>, string] => [
+      { ...MEMORY, ...Object.fromEntries([set.split('=')]) },
+      'TOKEN_AUDIENCE: is required if TOKEN_PROFILE is rfc9068, or SERVICE_PROFILE is standard: write the URL of the API that clients call with the token, such as https://api.example.com, which it finds in claim aud',
+    ]),
     [
       { ...MEMORY, METADATA_COMPATIBILITY: 'mcp' },
       'PUBLIC_METADATA: must be true if METADATA_COMPATIBILITY has mcp, since these clients fetch it without a token',
@@ -241,6 +244,106 @@ describe('readSettings', () => {
       expect(shown).not.toContain('its-password');
     }
     expect(settings.value.DATABASE_URL?.reveal()).toBe(POSTGRES.DATABASE_URL);
+  });
+});
+
+describe('SERVICE_PROFILE', () => {
+  const STANDARD = { ...MEMORY, SERVICE_PROFILE: 'standard', TOKEN_AUDIENCE: 'https://api.test' };
+  const CHANGED = {
+    CLIENT_AUTHENTICATION_METHODS: ['client_secret_post', 'client_secret_basic'],
+    TOKEN_PROFILE: 'rfc9068',
+    TOKEN_RESPONSE_SCOPE: 'always',
+    PUBLIC_METADATA: true,
+    METADATA_COMPATIBILITY: ['oidc'],
+    EXAMPLE_RESOURCE: false,
+  };
+
+  it('has no effect as specification, which is the default', () => {
+    expect(readSettings({ ...MEMORY, SERVICE_PROFILE: 'specification' })).toEqual(readSettings(MEMORY));
+  });
+
+  it('as standard changes the defaults that the page names, and no others', () => {
+    const [read, before] = [readSettings(STANDARD), readSettings({ ...MEMORY, TOKEN_AUDIENCE: 'https://api.test' })];
+    if (!read.ok || !before.ok) throw new Error('refused');
+    expect(read.value).toEqual({ ...before.value, SERVICE_PROFILE: 'standard', ...CHANGED });
+    const page = readFileSync('docs/settings.md', 'utf8');
+    const named = [...page.matchAll(/^\| `(\w+)` \| [^|]*; with `standard`: /gm)].map(([, name]) => name);
+    expect(named.toSorted()).toEqual(Object.keys(CHANGED).toSorted());
+  });
+
+  it.each([
+    ['CLIENT_AUTHENTICATION_METHODS', 'client_secret_post', ['client_secret_post']],
+    ['TOKEN_PROFILE', 'default', 'default'],
+    ['TOKEN_RESPONSE_SCOPE', 'requested', 'requested'],
+    ['PUBLIC_METADATA', 'false', false],
+    ['METADATA_COMPATIBILITY', 'none', undefined],
+    ['METADATA_COMPATIBILITY', 'mcp', ['mcp']],
+    ['EXAMPLE_RESOURCE', 'true', true],
+  ])('as standard leaves %s to the operator, such as %s', (name, text, value) => {
+    expect(readSettings({ ...STANDARD, [name]: text })).toMatchObject({ value: { ...CHANGED, [name]: value } });
+  });
+
+  it('as standard still finds a typo of a setting that it changes', () => {
+    expect(problemsOf({ ...STANDARD, PUBLIC_METADTA: 'false' })).toEqual([
+      'PUBLIC_METADTA: is not a setting of this service: did you mean PUBLIC_METADATA?',
+    ]);
+  });
+
+  it('as standard raises a doubt only about what is given', () => {
+    expect(settingDoubts(STANDARD)).toEqual([]);
+    expect(settingDoubts({ ...STANDARD, PUBLIC_METADATA: 'false', METADATA_COMPATIBILITY: 'none' })).toEqual([]);
+    expect(settingDoubts({ ...STANDARD, PUBLIC_METADATA: 'false' })).toEqual([
+      expect.stringMatching(/^METADATA_COMPATIBILITY: oidc has no effect/),
+    ]);
+  });
+
+  it('is no other text, and a name that begins like it is a typo', () => {
+    expect(problemsOf({ ...MEMORY, SERVICE_PROFILE: 'default' })).toEqual([
+      'SERVICE_PROFILE: must be specification or standard',
+    ]);
+    expect(problemsOf({ ...MEMORY, SERVICE_PROFIL: 'standard', SERVICE_MODE: 'standard' })).toEqual([
+      'SERVICE_PROFIL: is not a setting of this service: did you mean SERVICE_PROFILE?',
+      'SERVICE_MODE: is not a setting of this service',
+    ]);
+  });
+});
+
+describe('the samples for deployments', () => {
+  const YAML = /^ +(?:- name: )?([A-Z][A-Z_]+):?\n? +(?:value: )?"?([^"\n]*)"?$/gm;
+  const FILES = {
+    'deploy/systemd/ccauth.env': /^([A-Z_]+)=(.*)$/gm,
+    'deploy/kubernetes/ccauth.yaml': YAML,
+    'docker-compose.yml': YAML,
+    'deploy/compose/replicas.yml': YAML,
+  };
+
+  it.each(Object.entries(FILES))('%s: have the profile for common clients, and an audience', (file, pattern) => {
+    const given = [...readFileSync(file, 'utf8').matchAll(pattern)].map(([, name, value = '']) => [name, value.trim()]);
+    const { SERVICE_PROFILE, TOKEN_AUDIENCE, PUBLIC_METADATA } = Object.fromEntries(given);
+    expect([SERVICE_PROFILE, PUBLIC_METADATA]).toEqual(['standard', undefined]);
+    expect(TOKEN_AUDIENCE).toMatch(/^(\$\{TOKEN_AUDIENCE:\?write the URL .*\}|https:\/\/api\.example\.com)$/);
+  });
+});
+
+describe('a list setting', () => {
+  it.each(['TRUSTED_PROXIES', 'MANAGEMENT_ALLOWED_HOSTS', 'METADATA_COMPATIBILITY', 'METADATA_SCOPES'])(
+    '%s counts as absent if it is none',
+    (name) => {
+      expect(readSettings({ ...MEMORY, [name]: 'none' })).toEqual(readSettings(MEMORY));
+    },
+  );
+
+  it('is no exception to the rules of what needs it', () => {
+    expect(problemsOf({ ...MEMORY, PROXY_PROTOCOL: 'true', TRUSTED_PROXIES: 'none' })).toEqual(
+      problemsOf({ ...MEMORY, PROXY_PROTOCOL: 'true' }),
+    );
+    expect(problemsOf({ ...MEMORY, PROXY_PROTOCOL: 'true' })).not.toEqual([]);
+  });
+
+  it('CLIENT_AUTHENTICATION_METHODS cannot be none, since no client would get a token', () => {
+    expect(problemsOf({ ...MEMORY, CLIENT_AUTHENTICATION_METHODS: 'none' })).toEqual([
+      expect.stringMatching(/^CLIENT_AUTHENTICATION_METHODS: must be a list/),
+    ]);
   });
 });
 

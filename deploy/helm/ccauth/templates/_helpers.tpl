@@ -58,6 +58,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if not (and (.Values.migration.databaseUrl).secret (.Values.migration.databaseUrl).key) }}{{ fail "migration.databaseUrl: is required, as {secret: NAME, key: url}, with a role that may create tables. Or set migration.enabled to false, and run ccauth migrate yourself" }}{{ end }}
 {{- if not .Values.migration.role }}{{ fail "migration.role: is required: the role in the URL of files.DATABASE_URL_FILE, which gets the grants that the service needs" }}{{ end }}
 {{- end }}
+{{- if and (eq (toString $settings.SERVICE_PROFILE) "standard") (not $settings.TOKEN_AUDIENCE) }}
+{{- fail "settings.TOKEN_AUDIENCE: is required: the URL of the API that clients call with their tokens, such as https://api.example.com. Or set settings.SERVICE_PROFILE to specification" }}
+{{- end }}
 {{- if and .Values.ingress.enabled (not .Values.ingress.host) }}{{ fail "ingress.host: is required: the host of baseUrl" }}{{ end }}
 {{- end }}
 
