@@ -26,10 +26,7 @@ interface PublicRouteParts {
   readonly furtherRoutes: readonly Route[];
 }
 
-/**
- * The routes of the public port, and who has access to each. Each has the path of the base URL as an alias, whether a proxy removes it or
- * not; nothing is removed here. In the path of the metadata it comes last (RFC 8414 section 3).
- */
+/** The routes of the public port, with who has access to each. All of them are below the path of the base URL too. */
 export function publicRoutes(parts: PublicRouteParts): readonly Route[] {
   const access: Access = { kind: parts.publicMetadata ? 'public' : 'bearer' };
   const cacheability = parts.publicMetadata ? 'public' : 'private';

@@ -58,7 +58,8 @@ export function readTracingSettings(environment: Environment): TracingOptions | 
 
 /** Variables that cannot be used, by the name that was set and never with a value: `VARIABLE: why: what to do`. */
 export function ignoredVariables(environment: Environment): readonly string[] {
-  return isAskedFor(environment) || environment['OTEL_TRACES_EXPORTER'] ? readVariables(environment).ignored : [];
+  const isOff = !isAskedFor(environment) && /^(none)?$/.test(environment['OTEL_TRACES_EXPORTER'] ?? '');
+  return isOff ? [] : readVariables(environment).ignored;
 }
 
 function readVariables(environment: Environment) {

@@ -119,6 +119,7 @@ describe('readTracingSettings', () => {
   it.each<Readonly<Record<string, string>>>([
     { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'x', OTEL_TRACE_SAMPLER: 'x', OTEL_BSP_MAX_QUEUE_SIZES: 'x' },
     { OTEL_EXPORTER_OTLP_CERTIFICATE: '/canary', OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: '/canary' },
+    { OTEL_TRACES_EXPORTER: 'none', OTEL_TRACES_SAMPLER: 'x' },
     { OTEL_LOGS_EXPORTER: 'console', OTEL_METRICS_EXPORTER: 'x', OTEL_PROPAGATORS: 'b3', OTEL_LOG_LEVEL: 'x' },
   ])('says nothing of variables that it does not read: %j', (others) => {
     const environment = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'x', ...ON, ...others };
