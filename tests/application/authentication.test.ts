@@ -109,7 +109,7 @@ describe('AuthenticateClient', () => {
     const problem = {
       code: 'invalid_client',
       reason: 'assertion_issuer_untrusted',
-      expected: expect.stringContaining('an issuer that this server trusts'),
+      shown: expect.stringContaining('an issuer that this server trusts'),
     };
     expect(await authenticate.execute(credentials, A_CALLER)).toEqual({ ok: false, problem });
     expect(calls).toEqual([]);
@@ -118,7 +118,7 @@ describe('AuthenticateClient', () => {
   it('refuses a malformed assertion', async () => {
     const { calls, authenticate } = world();
     const credentials = { ...assertionBy('client'), assertion: 'a.b.c' };
-    const problem = { code: 'invalid_client', reason: 'assertion_malformed' };
+    const problem = { code: 'invalid_client', reason: 'assertion_malformed', shown: expect.any(String) };
     expect(await authenticate.execute(credentials, A_CALLER)).toEqual({ ok: false, problem });
     expect(calls).toEqual([]);
   });
@@ -738,8 +738,8 @@ describe('AuthenticateByKey', () => {
   ])('refuses as %s, without a look-up: %s', async (reason, _what, claims, header, clientId = undefined) => {
     const { authenticate, calls } = world();
     const answer = await authenticate.execute(presented(assertionOf(claims, header), clientId));
-    // The cure of some has a value of the settings; none has anything of a registration.
-    const { expected: _expected, ...problem } = answer.ok ? {} : answer.problem;
+    // The cure of some has a value of the settings or the fault; none has anything of a registration.
+    const { shown: _shown, ...problem } = answer.ok ? {} : answer.problem;
     expect(problem).toEqual({ code: 'invalid_client', reason });
     expect(calls).toEqual([]);
   });
@@ -1231,6 +1231,11 @@ describe('ExplainAssertion', () => {
   });
 
   test('has nothing but the reason for a malformed assertion', async () => {
-    expect(await explain({ exp: 'tomorrow' })).toStrictEqual({ reason: 'assertion_malformed', rules: [], at: NOW });
+    expect(await explain({ exp: 'tomorrow' })).toStrictEqual({
+      reason: 'assertion_malformed',
+      fault: 'exp is no number of seconds since the epoch',
+      rules: [],
+      at: NOW,
+    });
   });
 });
