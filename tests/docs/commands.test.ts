@@ -157,7 +157,7 @@ describe('examples/README.md', () => {
     expect(here).not.toBe(line);
     await using service = runLine(`cd ${EXAMPLES} && ${here}`, { PATH, PORT: port, MANAGEMENT_PORT: '0' });
     await until(() => send(issuer, '/oauth2/jwks').then(Boolean, () => false), 'the service answers');
-    await using server = await startExampleServer([process.execPath, 'express-server.js'], `${EXAMPLES}node`, issuer);
+    await using server = await startExampleServer([process.execPath, 'koa-server.js'], `${EXAMPLES}node`, issuer);
 
     const environment = Object.fromEntries(
       [...exports.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name = '', value = '']) => [
