@@ -182,7 +182,7 @@ export default {
     doNotFollow: PACKAGES,
     // Their imports cannot be resolved here: the packages of lab/ are installed when it is used.
     exclude: {
-      path: '^lab/(node_modules|interoperation|bench/peers)/|^lab/mutation/(jest\\.config|relevant-tests-runner|stop-at-failure)',
+      path: '^lab/(node_modules|interoperation|pact|bench/peers)/|^lab/mutation/(jest\\.config|relevant-tests-runner|stop-at-failure)',
     },
     preserveSymlinks: true,
     // Without this option, violations by `import type` would not be found.

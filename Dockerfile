@@ -27,7 +27,7 @@ RUN npm ci --omit=dev --no-audit --no-fund \
   && find node_modules/bcrypt/prebuilds -mindepth 1 -maxdepth 1 -type d ! -name "linux-$(node -p process.arch)" -exec rm -r {} + \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.md' \) -delete
 # Copies Node.js and the shared libraries that it loads to a new root. Node.js has its own list of certificate authorities.
-RUN mkdir -p /rootfs/tmp /rootfs/etc \
+RUN mkdir -p /rootfs/tmp /rootfs/etc /data \
   && for file in "$(command -v node)" $(ldd "$(command -v node)" | grep -o '/[^ )]*'); do \
        mkdir -p "/rootfs$(dirname "$file")" && cp -L "$file" "/rootfs$file" || exit 1; done \
   && echo 'service:x:10001:10001::/app:/sbin/nologin' > /rootfs/etc/passwd \
@@ -35,13 +35,15 @@ RUN mkdir -p /rootfs/tmp /rootfs/etc \
 
 FROM scratch
 COPY --from=production /rootfs /
+# A new volume that is mounted here belongs to the service, so that DATABASE_FILE can be in it.
+COPY --from=production --chown=10001:10001 /data /data
 COPY --from=production /app/package.json /app/package.json
 COPY --from=production /app/node_modules /app/node_modules
 COPY --from=build /app/dist /app/dist
 WORKDIR /app
 USER 10001:10001
 # The management port, 8081, is for probes and Prometheus, which send no token, so it is not exposed: do not publish it.
-ENV NODE_ENV=production HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0
+ENV NODE_ENV=production MANAGEMENT_PORT=8081 HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["/node", "dist/config/health-check.js", "/livez"]

@@ -53,9 +53,9 @@ export default {
       UNIT.map((folder) => `<rootDir>/tests/${folder}/`),
     ),
     project('faults', 'tests/**/*.fault.ts'),
-    // Clients and verifiers that are packages of lab/; and those in other languages, whose packages are installed into
-    // temporary folders.
-    project('lab', 'lab/interoperation/*.test.ts'),
+    // Contracts, clients and verifiers that need packages of lab/; and those in other languages, whose packages are installed
+    // into temporary folders.
+    project('lab', 'lab/{interoperation,pact}/*.test.ts'),
     project('interop', 'lab/interoperation/*.interop.ts'),
   ],
   // Longer than the deadline of tests/support/until.ts, whose error names the condition that did not hold.

@@ -10,7 +10,7 @@ import { tokenReuse } from './capabilities/token-reuse.ts';
 import { tracing } from './capabilities/tracing.ts';
 import type { Capability } from './capability.ts';
 
-/** What the service can do beside the core; the README says how to remove one. Programs have no line: nothing starts them here. A PROXY header comes before TLS. */
+/** What the service can do beside the core; docs/capabilities.md says how to remove one. Programs have no line: nothing starts them here. A PROXY header comes before TLS. */
 export const CAPABILITIES: readonly Capability[] = [
   keyDirectory,
   privateKeyJwt,

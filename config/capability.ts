@@ -42,8 +42,8 @@ export interface CapabilityTables {
 }
 
 /**
- * Something that a setting switches on. Its code is in folders of its name, which the core does not import; the README says how
- * to remove one.
+ * Something that a setting switches on. Its code is in folders of its name, which the core does not import;
+ * docs/capabilities.md says how to remove one.
  */
 export interface Capability<Slice = unknown, Own = unknown> {
   readonly name: string;

@@ -1,6 +1,7 @@
 import './thread-pool-size.ts';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { LOOPBACK } from '../adapters/http-client/health-probe.ts';
 import { openLogLines } from '../adapters/log/json-log.ts';
 import { shortLine } from '../adapters/log/short-line.ts';
 import { bcryptEncoder } from '../adapters/secrets/bcrypt-secret-verifier.ts';
@@ -62,7 +63,10 @@ const service = await run(
 );
 
 if (service !== undefined) {
-  const baseUrl = `http://${service.host}:${service.port}`;
+  // On all addresses, as in a container, it is reached under a name that only its operator knows.
+  const baseUrl = Object.hasOwn(LOOPBACK, service.host)
+    ? process.env['BASE_URL'] || `http://localhost:${service.port}`
+    : `http://${service.host}:${service.port}`;
   const secret = kept === undefined ? 'demo-secret' : (kept.secret ?? '$SECRET');
   const tokenRequest = `curl -sS ${baseUrl}/oauth2/token -d grant_type=client_credentials -d client_id=demo-client -d client_secret=${secret}`;
   writeForPeople(

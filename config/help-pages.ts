@@ -8,7 +8,7 @@ const { CLIENT_REPOSITORY, CLIENTS_FILE, DATABASE_FILE, DATABASE_URL } = storage
 const { HOST, PORT, BASE_URL } = listening.rows;
 const { TOKEN_LIFETIME_SECONDS, TOKEN_AUDIENCE } = tokens.rows;
 
-/** The settings that matter first. The README shows them too. */
+/** The settings that matter first. */
 export const FIRST_SETTINGS = {
   ...{ ...profile.rows, CLIENT_REPOSITORY, CLIENTS_FILE, DATABASE_FILE, DATABASE_URL, HOST, PORT, BASE_URL },
   ...{ PUBLIC_METADATA: metadata.rows.PUBLIC_METADATA, TOKEN_LIFETIME_SECONDS, TOKEN_AUDIENCE },

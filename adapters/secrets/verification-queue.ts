@@ -55,8 +55,16 @@ export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
   placesOfPair: Infinity,
 };
 
+/**
+ * In this part of the waiting time a verification may begin. Those that begin later would end after their answer: under a lasting
+ * overload, in which each request comes to its turn just before its time is over, nearly all would.
+ */
+const STARTS_UNTIL = 0.9;
+
 interface Attempt {
   readonly request: SlotRequest;
+  /** No verification begins after this, in milliseconds of `performance.now()`. */
+  readonly startBy: number;
   readonly grant: (slot: VerificationSlot) => void;
   /** Answers with a fault, in whatever state the attempt is. */
   readonly fail: (fault: unknown) => void;
@@ -150,6 +158,7 @@ export class VerificationQueue implements VerificationSlots {
     const timer = setTimeout(late, this.#limits.waitMs);
     const attempt: Attempt = {
       request,
+      startBy: performance.now() + this.#limits.waitMs * STARTS_UNTIL,
       answer,
       grant: granted.resolve,
       stopWaitTimer: () => clearTimeout(timer),
@@ -241,11 +250,18 @@ export class VerificationQueue implements VerificationSlots {
   #startNext(): void {
     while (this.#running.size < this.#limits.concurrent) {
       const [first] = this.#fifo;
-      const next = first ?? this.#overflow.take();
+      const next = first ?? this.#takeFromOverflow();
       if (next === undefined) return;
       this.#removeFromFifo(next);
       next.grant(this.#startSlot(next, next === first ? 'fifo' : 'overflow'));
     }
+  }
+
+  /** Those that are too late only wait for their answer. */
+  #takeFromOverflow(): Attempt | undefined {
+    let next = this.#overflow.take();
+    while (next !== undefined && next.startBy < performance.now()) next = this.#overflow.take();
+    return next;
   }
 
   #startSlot(attempt: Attempt, queue: 'fifo' | 'overflow'): VerificationSlot {

@@ -1,8 +1,7 @@
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { freePort } from '../../tests/support/free-port.ts';
 import { ServerProcess } from '../../tests/support/server-process.ts';
-import { startInMemory } from './candidates.ts';
+import { SIGNING_SERVER_FILE, startInMemory } from './candidates.ts';
 import type { Options } from './command-line.ts';
 import { RawConnection } from './raw-connection.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from './registrations.ts';
@@ -33,8 +32,6 @@ const WARM_UP_BURSTS = 3;
 
 /** How much longer than the limit the service may take at p99, in the median of the rounds. */
 const RATIO_MAX = 2;
-
-const SIGNING_SERVER = fileURLToPath(new URL('./signing-server.ts', import.meta.url));
 
 /**
  * `npm run bench -- burst`: the first requests of connections that open at the same time, such as after a deployment of all
@@ -120,7 +117,7 @@ export async function sendFirstRequests(port: number, requests: readonly string[
 async function startSigningServers(opened: AsyncDisposableStack): Promise<number> {
   const port = await freePort();
   for (let core = 0; core < availableParallelism(); core += 1) {
-    const server = opened.use(new ServerProcess(process.cwd(), [SIGNING_SERVER], { PORT: String(port) }));
+    const server = opened.use(new ServerProcess(process.cwd(), [SIGNING_SERVER_FILE], { PORT: String(port) }));
     await server.answers(`http://127.0.0.1:${port}/`);
   }
   return port;

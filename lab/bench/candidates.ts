@@ -167,6 +167,24 @@ function startFlags(checkout: string): readonly string[] {
   return scripts.start.match(/ --\S+/g)?.map((flag: string) => flag.trim()) ?? [];
 }
 
+/** A program that only reads a request and signs: what any server in Node.js can reach at most. */
+export const SIGNING_SERVER_FILE = fileURLToPath(new URL('./signing-server.ts', import.meta.url));
+
+/** One process of that program. */
+export async function startSigningServer(
+  name: string,
+  algorithm: string,
+  opened: AsyncDisposableStack,
+): Promise<Candidate> {
+  const port = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const settings = { PORT: String(port), BASE_URL: baseUrl, ALG: algorithm };
+  const server = opened.use(new ServerProcess(THIS_CHECKOUT, [SIGNING_SERVER_FILE], settings));
+  await server.answers(baseUrl);
+  const [tokenUrls, tree] = [[`${baseUrl}/oauth2/token`], new ProcessTree([server.pid])];
+  return { name, tokenUrls, port, keySetUrl: baseUrl, tree, algorithm };
+}
+
 /** Another project's server, configured for the same task by a program in tests/bench/peers; one process per core by default. */
 export async function startPeer(
   name: string,

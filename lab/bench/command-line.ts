@@ -13,13 +13,16 @@ export type Machine = (typeof MACHINES)[number];
 /** `mixed`: many kinds of requests at once. `strong`: one aim at a time. `memory`: as much memory as possible. */
 const ATTACK_PARTS = ['mixed', 'strong', 'memory'] as const;
 
+/** The storages, hashes of cost 10, a new TLS connection for each token, and other servers. */
+const FLEET_PARTS = ['storages', 'expensive', 'tls', 'peers'] as const;
+
 /** The options of each command with their defaults: a whole number, several of them, choices of which all are taken, a folder or a flag. */
 const COMMANDS = {
   comparison: { seconds: 5, rounds: 5, folder: '' },
   compare: { base: 'FOLDER', pairs: 9, seconds: 8, repository: REPOSITORIES },
   attack: { part: ATTACK_PARTS, repository: REPOSITORIES, seconds: 30, rate: 100, lorises: 200 },
   burst: { rounds: 9, connections: [256, 2_048] as readonly number[] },
-  fleet: { clients: 10_000, connections: 64, lifetime: 30 },
+  fleet: { part: FLEET_PARTS, clients: 10_000, connections: 64, lifetime: 30 },
   growth: { seconds: 5, rounds: 3, registrations: [10, 1_000, 100_000, 1_000_000] as readonly number[] },
   profile: { seconds: 10, folder: '' },
   soak: { minutes: 10, 'warm-up-seconds': 60, 'every-seconds': 10 },

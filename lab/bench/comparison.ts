@@ -14,6 +14,7 @@ import {
   startOnSqlite,
   startPeer,
   startReplicas,
+  startSigningServer,
 } from './candidates.ts';
 import type { Options } from './command-line.ts';
 import { findLoadGenerator } from './load-generator.ts';
@@ -136,6 +137,7 @@ async function startCandidates(
   return [
     await startInMemory('this service, memory', hashed, opened),
     await startInMemory('this service, memory, ES256', hashed, opened, es256),
+    await startSigningServer('one process of bare node:http, ES256: no server does less', 'ES256', opened),
     await startInMemory('this service, memory, TOKEN_REUSE_SECONDS=60', hashed, opened, reuse),
     await startOnSqlite('this service, SQLite', hashed, opened),
     await startOnPostgres('this service, PostgreSQL', pool, hashed, opened, { services }),

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { CertificateAuthority } from '../../tests/support/certificates.ts';
 import { readSamples, total } from '../../tests/support/read-samples.ts';
 import { startBenchDatabaseServer } from './bench-database.ts';
 import { type Candidate, startInMemory, startOnPostgres, startOnSqlite, startPeer } from './candidates.ts';
@@ -6,6 +8,7 @@ import { RawConnection } from './raw-connection.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from './registrations.ts';
 import { conditions, figure, percentile, print, printVerdicts, say, table } from './report.ts';
 import { measureRsaLimit } from './rsa-limit.ts';
+import { TlsConnection } from './tls-connection.ts';
 import { secretRequest } from './token-requests.ts';
 
 /** The BCrypt cost of a secret that `npm run clients` generates. */
@@ -16,6 +19,8 @@ const EXPENSIVE_CLIENTS = 1_000;
 
 /** A well-behaved client renews its token in this part of its lifetime. */
 const RENEWAL = { from: 0.8, to: 1 };
+
+const OURS = 'this service';
 
 const LIFETIMES = 3;
 const RSA_SECONDS = 2;
@@ -28,10 +33,19 @@ interface Answers {
   readonly p99Ms: number;
 }
 
-interface FleetRow {
-  readonly name: string;
+type Connection = Disposable & Pick<RawConnection, 'statusOf'>;
+
+interface FleetPlan {
   readonly clients: number;
   readonly connections: number;
+  /** 0 measures no lifetimes. */
+  readonly lifetimeSeconds: number;
+  /** What sends requests; keep-alive connections without TLS by default. */
+  readonly open?: (port: number) => Connection;
+}
+
+interface FleetRow extends FleetPlan {
+  readonly name: string;
   /** The first request of each client after the start, its second one, and as many of one client. */
   readonly cold: Answers;
   readonly warm: Answers;
@@ -46,36 +60,52 @@ interface FleetRow {
  */
 export async function runFleet(options: Options<'fleet'>, opened: AsyncDisposableStack): Promise<boolean> {
   const rsaLimit = await measureRsaLimit(RSA_SECONDS);
-  const cheap = registrations('client', options.clients, await hashedSecret(GENERATED_COST));
+  const { part: parts, clients, connections, lifetime } = options;
+  const cheap = registrations('client', clients, await hashedSecret(GENERATED_COST));
   const expensive = registrations('client', EXPENSIVE_CLIENTS, await hashedSecret(RECOMMENDED_COST));
-  const plain = registrations('client', options.clients, `{noop}${SECRET}`);
-  const databases = await startBenchDatabaseServer(opened);
-  const database = await databases.create();
   const rows: FleetRow[] = [];
-  const add = async (
-    connections: number,
-    clients: number,
-    lifetimeSeconds: number,
-    start: (running: AsyncDisposableStack) => Promise<Candidate>,
-  ) => {
-    // One after another: an idle server with timers takes time from the measured one.
+  // One after another: an idle server with timers takes time from the measured one.
+  const add = async (plan: FleetPlan, start: (running: AsyncDisposableStack) => Promise<Candidate>) => {
     await using running = new AsyncDisposableStack();
     const candidate = await start(running);
-    say(`${candidate.name}, ${connections} connections …`);
-    rows.push(await measureFleet(candidate, clients, connections, lifetimeSeconds));
+    say(`${candidate.name}, ${plan.connections} connections …`);
+    rows.push(await measureFleet(candidate, plan));
   };
-  const { clients, connections, lifetime } = options;
-  await add(connections, clients, lifetime, (own) => startInMemory('this service, memory', cheap, own));
-  await add(connections, clients, lifetime, (own) => startOnSqlite('this service, SQLite', cheap, own));
-  await add(connections, clients, lifetime, (own) => startOnPostgres('this service, PostgreSQL', database, cheap, own));
-  for (const many of [16, 256]) {
-    const name = `this service, memory, cost ${RECOMMENDED_COST}`;
-    await add(many, EXPENSIVE_CLIENTS, 0, (own) => startInMemory(name, expensive, own));
+  const usual: FleetPlan = { clients, connections, lifetimeSeconds: lifetime };
+  const brief: FleetPlan = { clients: EXPENSIVE_CLIENTS, connections: 16, lifetimeSeconds: 0 };
+  if (parts.includes('storages')) {
+    const databases = await startBenchDatabaseServer(opened);
+    const database = await databases.create();
+    await add(usual, (own) => startInMemory(`${OURS}, memory`, cheap, own));
+    await add(usual, (own) => startOnSqlite(`${OURS}, SQLite`, cheap, own));
+    await add(usual, (own) => startOnPostgres(`${OURS}, PostgreSQL`, database, cheap, own));
   }
-  const peer = 'oidc-provider, one process per core, secrets in clear';
-  await add(connections, clients, lifetime, (own) => startPeer(peer, 'oidc-provider.mjs', plain, own));
-  const model = `@node-oauth/oauth2-server, BCrypt of cost ${RECOMMENDED_COST}`;
-  await add(16, EXPENSIVE_CLIENTS, 0, (own) => startPeer(model, 'node-oauth2-server.mjs', expensive, own));
+  if (parts.includes('expensive')) {
+    const name = `${OURS}, memory, cost ${RECOMMENDED_COST}`;
+    await add(brief, (own) => startInMemory(name, expensive, own));
+    await add({ ...brief, connections: 256 }, (own) => startInMemory(name, expensive, own));
+  }
+  if (parts.includes('tls')) {
+    using authority = new CertificateAuthority();
+    const pem = await readFile(authority.file, 'utf8');
+    for (const [keyType, certificates] of [
+      ['rsa', 'RSA'],
+      ['ec', 'ECDSA'],
+    ] as const) {
+      const { certificate, key } = authority.issue('IP:127.0.0.1', keyType);
+      const environment = { TLS_CERT_FILE: certificate, TLS_KEY_FILE: key, BASE_URL: 'https://127.0.0.1' };
+      const name = `${OURS}, memory, a new TLS connection for each token, ${certificates} certificate`;
+      const open = (port: number) => new TlsConnection(port, pem);
+      await add({ ...brief, open }, (own) => startInMemory(name, cheap, own, { environment }));
+    }
+  }
+  if (parts.includes('peers')) {
+    const plain = registrations('client', clients, `{noop}${SECRET}`);
+    const peer = 'oidc-provider, one process per core, secrets in clear';
+    await add(usual, (own) => startPeer(peer, 'oidc-provider.mjs', plain, own));
+    const model = `@node-oauth/oauth2-server, BCrypt of cost ${RECOMMENDED_COST}`;
+    await add(brief, (own) => startPeer(model, 'node-oauth2-server.mjs', expensive, own));
+  }
 
   print(
     conditions(
@@ -100,7 +130,7 @@ export async function runFleet(options: Options<'fleet'>, opened: AsyncDisposabl
       ['hashes per token', ({ steady }) => steady?.hashesPerToken ?? Number.NaN, 3],
     ]),
   );
-  const own = rows.filter(({ name, connections: many }) => name.startsWith('this service') && many < 256);
+  const own = rows.filter(({ name, connections: many }) => name.startsWith(OURS) && many < 256);
   return printVerdicts([
     {
       requirement: 'each client of a fleet of this service gets its first token',
@@ -113,21 +143,19 @@ export async function runFleet(options: Options<'fleet'>, opened: AsyncDisposabl
   ]);
 }
 
-async function measureFleet(
-  candidate: Candidate,
-  clients: number,
-  connections: number,
-  lifetimeSeconds: number,
-): Promise<FleetRow> {
-  const requests = Array.from({ length: clients }, (_, n) => secretRequest(`client-${n + 1}`, SECRET));
-  const { port, name } = candidate;
-  const cold = await sendEach(port, connections, requests);
-  const warm = await sendEach(port, connections, requests);
-  const hot = await sendEach(port, connections, Array<string>(clients).fill(requests[0] ?? ''));
-  const figures = { name, clients, connections, cold, warm, hot };
+async function measureFleet(candidate: Candidate, plan: FleetPlan): Promise<FleetRow> {
+  const { port, name, tokenUrls } = candidate;
+  const { clients, connections, lifetimeSeconds, open = (to: number) => new RawConnection(to) } = plan;
+  const path = new URL(tokenUrls[0] ?? '').pathname;
+  const requests = Array.from({ length: clients }, (_, n) => secretRequest(`client-${n + 1}`, SECRET, path));
+  const load = () => new Load(Array.from({ length: connections }, () => open(port)));
+  const cold = await sendEach(load(), requests);
+  const warm = await sendEach(load(), requests);
+  const hot = await sendEach(load(), Array<string>(clients).fill(requests[0] ?? ''));
+  const figures = { ...plan, name, cold, warm, hot };
   if (lifetimeSeconds === 0) return figures;
   const before = await hashesOf(candidate);
-  const steady = await renew(port, connections, requests, lifetimeSeconds);
+  const steady = await renew(load(), requests, lifetimeSeconds);
   return { ...figures, steady: { ...steady, hashesPerToken: ((await hashesOf(candidate)) - before) / steady.tokens } };
 }
 
@@ -139,8 +167,8 @@ async function hashesOf({ metricsUrl }: Candidate): Promise<number> {
 }
 
 /** Sends each request once, in a closed loop. */
-async function sendEach(port: number, size: number, requests: readonly string[]): Promise<Answers> {
-  using load = new Load(port, size);
+async function sendEach(opened: Load, requests: readonly string[]): Promise<Answers> {
+  using load = opened;
   const left = requests.values();
   await Promise.all(
     load.connections.map(async (connection) => {
@@ -151,13 +179,8 @@ async function sendEach(port: number, size: number, requests: readonly string[])
 }
 
 /** Each client renews its token in the last fifth of each lifetime, at a random moment; its first one is of a random age. */
-async function renew(
-  port: number,
-  size: number,
-  requests: readonly string[],
-  lifetimeSeconds: number,
-): Promise<Answers> {
-  using load = new Load(port, size);
+async function renew(opened: Load, requests: readonly string[], lifetimeSeconds: number): Promise<Answers> {
+  using load = opened;
   const { from, to } = RENEWAL;
   const end = performance.now() + LIFETIMES * lifetimeSeconds * 1_000;
   const due = requests.map((request) => ({ request, at: performance.now() + Math.random() * lifetimeSeconds * 1_000 }));
@@ -200,17 +223,17 @@ function placeOf(due: readonly { readonly at: number }[], at: number): number {
 
 /** Connections, and what was answered on them. */
 class Load implements Disposable {
-  readonly connections: readonly RawConnection[];
+  readonly connections: readonly Connection[];
   readonly #begin = performance.now();
   readonly #times: number[] = [];
   #failures = 0;
 
-  constructor(port: number, size: number) {
-    this.connections = Array.from({ length: size }, () => new RawConnection(port));
+  constructor(connections: readonly Connection[]) {
+    this.connections = connections;
   }
 
   /** @param dueAt when the request should have been sent: a wait for a connection counts. */
-  async send(connection: RawConnection, request: string, dueAt = performance.now()): Promise<void> {
+  async send(connection: Connection, request: string, dueAt = performance.now()): Promise<void> {
     if ((await connection.statusOf(request)) === 200) this.#times.push(performance.now() - dueAt);
     else this.#failures += 1;
   }

@@ -5,13 +5,14 @@ import { type AssertionMethod, originOf } from './assertion-clients.ts';
 const FORM = 'application/x-www-form-urlencoded';
 
 /** POST /oauth2/token, one character per byte. @param fields further header lines. */
-export function tokenRequest(body: string, contentType = FORM, fields = ''): string {
-  return `POST /oauth2/token HTTP/1.1\r\nHost: a\r\n${fields}Content-Type: ${contentType}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+export function tokenRequest(body: string, contentType = FORM, fields = '', path = '/oauth2/token'): string {
+  return `POST ${path} HTTP/1.1\r\nHost: a\r\n${fields}Content-Type: ${contentType}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
 /** A token request with a secret. Neither value may need percent-encoding. */
-export function secretRequest(clientId: string, secret: string): string {
-  return tokenRequest(`grant_type=client_credentials&client_id=${clientId}&client_secret=${secret}`);
+export function secretRequest(clientId: string, secret: string, path?: string): string {
+  const body = `grant_type=client_credentials&client_id=${clientId}&client_secret=${secret}`;
+  return tokenRequest(body, FORM, '', path);
 }
 
 /** A wrong secret for a client, a different one each time. */

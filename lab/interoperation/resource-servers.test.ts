@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
 import { PARTS } from '../../config/parts.ts';
@@ -20,11 +22,18 @@ const SNIPPETS = new Map([...snippetsOf(PAGE)].filter(([name]) => name.endsWith(
 /** Whether a snippet exists and leaves nothing out. */
 const isComplete = (name: string) => !(SNIPPETS.get(name) ?? '...').includes('...');
 
-/** Those whose packages are packages of this project too. */
+/** Those whose packages lab/ has too. */
 const SERVERS = ['http-server.js', 'express-server.js', 'koa-server.js'];
 
-const startServer = (file: string, issuer: string) =>
-  startExampleServer([process.execPath, file], fileURLToPath(new URL('../../examples/node/', import.meta.url)), issuer);
+/** A copy of examples/node/ with the packages of lab/. */
+const folder = mkdtempSync(join(tmpdir(), 'servers-'));
+beforeAll(() => {
+  cpSync(new URL('../../examples/node/', import.meta.url), folder, { recursive: true });
+  symlinkSync(new URL('../node_modules/', import.meta.url), join(folder, 'node_modules'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const startServer = (file: string, issuer: string) => startExampleServer([process.execPath, file], folder, issuer);
 
 describe('docs/resource-servers.md', () => {
   it('links to the files that this test and that of the examples run, and to no others in that language', () => {

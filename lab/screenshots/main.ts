@@ -8,9 +8,10 @@ import { SEALED_KEYS } from '../../tests/support/sealed-keys.ts';
 import { OPERATOR_TOKEN } from '../../tests/support/status.ts';
 import { postgresEnvironment, startBenchDatabaseServer } from '../bench/bench-database.ts';
 import { hashedSecret, RECOMMENDED_COST, SECRET } from '../bench/registrations.ts';
+import { drawTerminal } from './terminal.ts';
 
 // `npm run screenshots`: starts two replicas on PostgreSQL, has clients ask for tokens for a few minutes, some of them in a wrong
-// way, and takes the pictures of docs/monitoring.md. Needs Chromium.
+// way, and takes the pictures of the README and docs/monitoring.md. Needs Chromium. Then draws the terminal of the README.
 
 const SECONDS = Number(process.argv[2] ?? 220);
 const FOLDER = fileURLToPath(new URL('../../docs/images/', import.meta.url));
@@ -27,6 +28,9 @@ const SHOTS = [
   },
   { name: 'status-page-phone-dark', colorScheme: 'dark', viewport: { width: 360, height: 660 }, deviceScaleFactor: 2 },
 ] as const;
+
+/** What the README shows of the page on a desktop: the sentence about now, and a refusal. */
+const TOP = { x: 0, y: 0, width: 1280, height: 508 };
 
 /** A wrong request, as it happens to people. */
 const MISTAKES = [
@@ -56,8 +60,10 @@ for (const { name, ...options } of SHOTS) {
   await delay(1_500);
   await page.locator('h1').click();
   await page.screenshot({ path: `${FOLDER}${name}.png` });
+  if (options.viewport.width === TOP.width) await page.screenshot({ path: `${FOLDER}${name}-top.png`, clip: TOP });
   await page.context().close();
 }
+await drawTerminal();
 
 /** A replica. Resolves with the URLs of its two ports. */
 async function startReplica(): Promise<readonly [string, string]> {

@@ -167,7 +167,14 @@ export const TOKEN_ROWS: readonly Row[] = [
     typed('application/json', '{"grant_type":"client_credentials"}'),
     INVALID_REQUEST,
   ),
-  row('ours', 'RFC 6749 B', 'another charset', typed(`${FORM};charset=iso-8859-1`), INVALID_REQUEST),
+  row('ours', 'RFC 6749 B', 'another charset', typed(`${FORM};charset=utf-16`), INVALID_REQUEST),
+  row(
+    'ours',
+    'contract',
+    'a charset of ASCII with a character beyond it',
+    typed(`${FORM};charset=iso-8859-1`, `${GOOD}&a=%C3%A9`),
+    INVALID_REQUEST,
+  ),
   row('ours', 'URL 5.1', 'broken percent-encoding', token(`${GOOD}&a=%zz`), INVALID_REQUEST),
   row('must', 'RFC 6749 B', 'bytes that are not UTF-8', token(`${GOOD}&a=%ff`), INVALID_REQUEST),
   row(
@@ -203,6 +210,17 @@ export const TOKEN_ROWS: readonly Row[] = [
     INVALID_REQUEST,
   ),
   row('must', 'RFC 6749 3.2.1', 'no credentials', token(GRANT), INVALID_CLIENT),
+  row('ours', 'contract', 'a charset of ASCII', typed(`${FORM};charset="ISO-8859-1"`, GRANT), {
+    ...INVALID_CLIENT,
+    sameAs: 'no credentials',
+  }),
+  row(
+    'ours',
+    'contract',
+    'an empty Authorization field counts as absent',
+    { body: GRANT, headers: [['authorization', '']] },
+    { ...INVALID_CLIENT, sameAs: 'no credentials' },
+  ),
   row('must', 'RFC 6749 3.2.1', 'no secret', token(`${GRANT}&client_id={id}`), INVALID_CLIENT),
   row('must', 'RFC 6749 3.2.1', 'an empty secret', token(`${GRANT}&client_id={id}&client_secret=`), INVALID_CLIENT),
   row('must', 'RFC 6749 5.2', 'a wrong secret', token(`${GRANT}&client_id={id}&client_secret=wrong`), {

@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { SETTING_NAMES } from '../support/all-settings.ts';
+import { getAccessToken } from '../support/http.ts';
 import { isInstalled, where } from '../support/installed.ts';
+import { startServiceUnderTest } from '../support/running-service.ts';
+import { createTestDatabase, PATIENT } from '../support/test-database.ts';
 
 const CHART = 'deploy/helm/ccauth';
 const PLAIN = 'deploy/kubernetes';
@@ -31,6 +34,23 @@ function render(...options: readonly string[]): { readonly manifests: string; re
   const args = ['template', 'release', CHART, '--kube-version', KUBERNETES, ...options];
   const { stdout, stderr } = spawnSync('helm', args, { encoding: 'utf8' });
   return { manifests: stdout, problem: stderr };
+}
+
+/** What helm prints at the end of an installation. It does so only with a cluster, so that a copy of the chart has it in a manifest. */
+function notes(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'chart-'));
+  try {
+    cpSync(CHART, folder, { recursive: true });
+    cpSync(join(CHART, 'templates/NOTES.txt'), join(folder, 'NOTES.txt'));
+    writeFileSync(join(folder, 'templates/notes.yaml'), 'notes: {{ tpl (.Files.Get "NOTES.txt") . | toJson }}\n');
+    const options = ['--kube-version', KUBERNETES, '--show-only', 'templates/notes.yaml'];
+    const { stdout } = spawnSync('helm', ['template', 'ccauth', folder, ...ALL_VALUES, ...options], {
+      encoding: 'utf8',
+    });
+    return JSON.parse(stdout.slice(stdout.indexOf('notes: ') + 7));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /** The settings that a container of these manifests gets. */
@@ -79,6 +99,18 @@ if (hasValidator) {
     expect(invalidIn(join(PLAIN, 'ccauth.yaml'), join(PLAIN, 'migrate.yaml'))).toBe('');
   });
 }
+
+/** A stand-in for kubectl: runs the program of a pod here, with the files of Secrets in a folder. */
+const KUBECTL = `
+const { spec } = JSON.parse(process.argv.find((arg) => arg.startsWith('--overrides=')).slice(12));
+const [{ args, env, image, volumeMounts: [{ name, mountPath }] }] = spec.containers;
+const { secret: { secretName } } = spec.volumes.find((volume) => volume.name === name);
+if (!process.argv.includes('--image=' + image) || spec.securityContext.runAsUser !== 10001) throw new Error('another pod');
+const files = (value) => value.replace(mountPath, process.env.SECRETS + '/' + secretName);
+const settings = Object.fromEntries(env.map(({ name, value }) => [name, files(value)]));
+const options = { env: { PATH: process.env.PATH, ...settings }, stdio: 'inherit' };
+process.exitCode = require('node:child_process').spawnSync(process.execPath, ['config/program.ts', ...args], options).status;
+`;
 
 const HAS_HELM = spawnSync('helm', ['version']).status === 0;
 if (!HAS_HELM) process.stderr.write('The chart is not rendered, because helm is not installed.\n');
@@ -190,5 +222,30 @@ where(HAS_HELM, describe)('the chart', () => {
     const { manifests } = render(...ALL_VALUES, '--set-json', `settings=${JSON.stringify(settings)}`);
     expect(settingsOf(manifests).get('KEY_ROTATION_SECONDS')).toBe('31536000');
     expect(manifests).toContain('terminationGracePeriodSeconds: 70');
+  });
+
+  it('prints how the first client is added, with the Secret of the owner', async () => {
+    const [line] = notes().match(/^ +kubectl .* run .*$/m) ?? [];
+    const folder = mkdtempSync(join(tmpdir(), 'cluster-'));
+    const database = await createTestDatabase();
+    try {
+      mkdirSync(join(folder, 'ccauth-owner'));
+      writeFileSync(join(folder, 'ccauth-owner/url'), `${database.url}\n`);
+      writeFileSync(join(folder, 'kubectl'), `#!${process.execPath}\n${KUBECTL}`, { mode: 0o755 });
+      const run = (...command: readonly [string, ...string[]]) => {
+        const [program, ...args] = command;
+        const env = { PATH: `${folder}:${process.env['PATH']}`, SECRETS: folder, DATABASE_URL: database.url };
+        return spawnSync(program, args, { encoding: 'utf8', env }).stdout;
+      };
+      run(process.execPath, 'config/program.ts', 'migrate');
+      const [, secret = ''] = run('bash', '-c', line ?? '').match(/client_secret │ (\w+)/) ?? [];
+      const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, ...PATIENT };
+      await using service = await startServiceUnderTest({ environment });
+      expect(await getAccessToken(service.url, 'billing', secret)).toMatch(/^eyJ/);
+      await service.stop();
+    } finally {
+      await database.drop();
+      rmSync(folder, { recursive: true });
+    }
   });
 });

@@ -16,25 +16,18 @@ import { SETTING_NAMES } from '../support/all-settings.ts';
 import { startExampleServer } from '../support/example-server.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, send } from '../support/http.ts';
-import { readPage } from '../support/page-snippets.ts';
+import { blocksOf, readPage } from '../support/page-snippets.ts';
 import { type Program, runLine } from '../support/program.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
-import { createTestDatabase, PATIENT } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 import { type Platform, WorkloadIssuer } from '../support/workload-issuer.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const README = readFileSync(`${ROOT}/README.md`, 'utf8');
 
-const START = 'CLIENT_REPOSITORY=memory CLIENTS_FILE=config/demo/clients.json npm start';
 const DOCTOR = 'CLIENT_REPOSITORY=memory CLIENTS_FILE=config/demo/clients.json npm run doctor';
 
-/** The text of each fenced block of a language, in order. */
-function blocks(language: string): readonly string[] {
-  return [...README.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, text = '']) =>
-    text.trim(),
-  );
-}
+const blocks = (language: string) => blocksOf(README, language);
 
 let port: number;
 let demo: Program;
@@ -50,46 +43,41 @@ describe('the README', () => {
   const here = (text: string) => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
   const bash = async (command: string) => (await promisify(execFile)('bash', ['-c', here(command)])).stdout;
 
-  it('shows how the service starts with the sample of a clients file, and that the doctor finds no problem then', async () => {
-    expect(README).toContain('[this sample](config/demo/clients.json)');
+  it('shows how a service with SQLite starts, gets its first client, and issues it a token', async () => {
+    const [block = '', request = ''] = blocksOf(README, 'sh', 'Run it');
+    const folder = await mkdtemp(join(tmpdir(), 'readme-'));
     const own = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()), SHUTDOWN_GRACE_MS: '0' };
-    await using service = runLine(START, own);
-    await service.printed(/"event":"started"/);
-    expect(await getAccessToken(`http://127.0.0.1:${own.PORT}`, 'demo-client', 'demo-secret')).toMatch(/^eyJ/);
-    await using doctor = runLine(DOCTOR, own);
-    expect(await doctor.ended()).toBe(0);
-    expect(doctor.stdout()).toContain('the service runs, and is ready');
+    await using service = runLine(block.replace('DATABASE_FILE=', `DATABASE_FILE=${folder}/`), own);
+    const [, secret = ''] = await service.printed(/client_secret │ (\w+)[\s\S]+"event":"started"/);
+    // At a terminal, curl asks for it.
+    const asked = request.replace('--user billing', `--user billing:${secret}`).replace(':8080', `:${own.PORT}`);
+    expect(JSON.parse(await bash(asked))).toMatchObject({ token_type: 'Bearer', scope: 'read write' });
+    await rm(folder, { recursive: true });
+  });
+
+  it('shows how the doctor inspects a service', async () => {
+    expect(blocks('sh')).toContain(DOCTOR);
+    await using doctor = runLine(DOCTOR, { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) });
+    await doctor.ended();
+    expect(doctor.stdout()).toContain('clients');
   });
 
   it('shows curl lines that work when they are pasted', async () => {
-    const [token = '', location = '', wrong = '', ...others] = blocks('sh').filter((block) => block.includes('curl'));
+    const [token = '', location = '', wrong = '', ...others] = blocksOf(README, 'sh', 'Get it').filter((block) =>
+      block.includes('curl'),
+    );
     expect(others).toEqual([]);
     expect(JSON.parse(await bash(token))).toMatchObject({ token_type: 'Bearer', expires_in: 300 });
     expect(JSON.parse(await bash(location))).toMatchObject({ code: 'NYC_USA' });
     expect(JSON.parse(await bash(wrong))).toEqual(JSON.parse(blocks('json')[1] ?? ''));
   });
 
-  it('shows how a client is added to the table, and gets its token from a service on it', async () => {
-    const block = blocks('sh').find((shown) => shown.includes('npm run clients')) ?? '';
-    const [, create = '', migrate = '', add = '', start = ''] = block.split('\n');
-    expect(create).toMatch(
-      /^docker compose exec postgres psql -U auth -c "create role service login password '[\w-]+'"$/,
-    );
-    expect(start).toMatch(/^CLIENT_REPOSITORY=postgres DATABASE_URL=\S+ npm start$/);
-    const database = await createTestDatabase();
-    try {
-      const role = await database.createRole();
-      const own = (line: string) =>
-        bash(`DATABASE_URL='${database.url}' ${line.replace('npm run', 'npm run --silent')}`);
-      await own(migrate.replace(/service$/, role.name));
-      const added = await own(`${add} --json`);
-      const { client_id, client_secret } = JSON.parse(added);
-      const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: role.url, ...PATIENT };
-      await using service = await startServiceUnderTest({ environment });
-      expect(await getAccessToken(service.url, client_id, client_secret)).toMatch(/^eyJ/);
-    } finally {
-      await database.drop();
-    }
+  it('shows how the contract is checked, and says how many rows it has', async () => {
+    const [block = ''] = blocks('sh').filter((text) => text.includes('npm run contract'));
+    const folder = await mkdtemp(join(tmpdir(), 'readme-'));
+    const [, held, all] = (await bash(block.replaceAll('/tmp', folder))).match(/(\d+) of (\d+) rows hold/) ?? [];
+    expect([held, README.includes(`its ${all} rows`)]).toEqual([all, true]);
+    await rm(folder, { recursive: true });
   });
 
   it('shows the header and the claims that a token has', async () => {
@@ -109,10 +97,11 @@ describe('the README', () => {
     const file = fileURLToPath(new URL(`snippet-${randomUUID()}.mjs`, import.meta.url));
     await writeFile(file, here(snippet));
     try {
-      const { callerOf } = await import(file);
-      const token = await getAccessToken(`http://127.0.0.1:${port}`, 'demo-client', 'demo-secret');
-      expect(await callerOf(token)).toBe('demo-client');
-      await expect(callerOf(`${token.slice(0, -8)}AAAAAAAA`)).rejects.toThrow();
+      const TOKEN = await getAccessToken(`http://127.0.0.1:${port}`, 'demo-client', 'demo-secret');
+      const call = blocks('sh').find((block) => block.startsWith('node verify.mjs')) ?? '';
+      const verify = (token: string) => bash(`TOKEN=${token}; ${call.replace('verify.mjs', file)}`);
+      expect(await verify(TOKEN)).toBe('The client is demo-client\n');
+      await expect(verify(`${TOKEN.slice(0, -8)}AAAAAAAA`)).rejects.toThrow('ERR_JWS_SIGNATURE_VERIFICATION_FAILED');
     } finally {
       await rm(file);
     }
@@ -168,7 +157,7 @@ describe('examples/README.md', () => {
     expect(here).not.toBe(line);
     await using service = runLine(`cd ${EXAMPLES} && ${here}`, { PATH, PORT: port, MANAGEMENT_PORT: '0' });
     await until(() => send(issuer, '/oauth2/jwks').then(Boolean, () => false), 'the service answers');
-    await using server = await startExampleServer([process.execPath, 'express-server.js'], `${EXAMPLES}node`, issuer);
+    await using server = await startExampleServer([process.execPath, 'koa-server.js'], `${EXAMPLES}node`, issuer);
 
     const environment = Object.fromEntries(
       [...exports.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name = '', value = '']) => [
@@ -194,12 +183,7 @@ describe('docs/client-assertions.md', () => {
     ['spiffe', 'SPIFFE'],
   ];
 
-  function blocksOf(heading: string, language: string): readonly string[] {
-    const section = PAGE.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
-    return [...section.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(
-      ([, code = '']) => code,
-    );
-  }
+  const codeOf = (heading: string, language: string) => blocksOf(PAGE, language, heading);
 
   const issuers = new Map<string, WorkloadIssuer>();
   let service: ServiceUnderTest;
@@ -213,7 +197,7 @@ describe('docs/client-assertions.md', () => {
     for (const [name, heading] of SECTIONS) {
       const issuer = await WorkloadIssuer.start(name);
       issuers.set(name, issuer);
-      const [issuersJson = '', clientsJson = ''] = blocksOf(heading, 'json');
+      const [issuersJson = '', clientsJson = ''] = codeOf(heading, 'json');
       entries.push(...JSON.parse(issuersJson).map((entry: object) => ({ ...entry, jwks_uri: issuer.keySet.url })));
       clients.push(...JSON.parse(clientsJson));
     }
@@ -236,8 +220,8 @@ describe('docs/client-assertions.md', () => {
   });
 
   describe.each(SECTIONS)('the example of %s', (name, heading) => {
-    const [issuersJson = '', clientsJson = '', ...otherJson] = blocksOf(heading, 'json');
-    const [script = '', ...otherScripts] = blocksOf(heading, 'sh');
+    const [issuersJson = '', clientsJson = '', ...otherJson] = codeOf(heading, 'json');
+    const [script = '', ...otherScripts] = codeOf(heading, 'sh');
 
     it('has one file of issuers, one of clients and one request', () => {
       expect([clientsJson !== '', otherJson, otherScripts]).toEqual([true, [], []]);

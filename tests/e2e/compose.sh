@@ -1,45 +1,78 @@
 #!/usr/bin/env bash
-# Builds the image, starts docker-compose.yml, adds a client on the command line and gets a token for it; then stops and
-# removes everything. Needs a Docker engine, Compose and the two base images. Uses free ports.
+# Does what docs/first-deployment.md says about Compose and the image, with its blocks as they are printed: builds the image, starts
+# docker-compose.yml, adds a client and gets a token for it; then stops and removes everything. Needs a Docker engine, Compose
+# and the two base images. Uses free ports.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+PATH="$PWD/node_modules/.bin:$PATH"
 
-compose() { if docker compose version >/dev/null 2>&1; then docker compose "$@"; else docker-compose "$@"; fi; }
-free_port() { node -e "const s=require('net').createServer().listen(0,'127.0.0.1',()=>{console.log(s.address().port);s.close()})"; }
+here=$PWD
+folder=$(mktemp -d)
 say() { echo "compose: $*"; }
 fail() { say "FAILED: $*"; compose logs --no-color --tail 40 || true; exit 1; }
+free_port() { node -e "const s=require('net').createServer().listen(0,'127.0.0.1',()=>{console.log(s.address().port);s.close()})"; }
+
+# Compose, with a file .env elsewhere than in this clone, which may have one.
+compose() {
+  local with=(--project-directory "$here" --file "$here/docker-compose.yml" --env-file "$folder/.env")
+  if command docker compose version >/dev/null 2>&1; then command docker compose "${with[@]}" "$@"; else docker-compose "${with[@]}" "$@"; fi
+}
+# For the blocks of the page. They use names that others may have.
+docker() {
+  if [ "$1" = compose ]; then shift; compose "$@"; else command docker "${@//ccauth/$COMPOSE_PROJECT_NAME}"; fi
+}
+# The block of a heading of the page, counted from 0.
+block() {
+  node --input-type=module --eval "
+    import { blocksOf, readPage } from '$here/tests/support/page-snippets.ts';
+    console.log(blocksOf(readPage('docs/first-deployment.md'), 'sh', process.argv[1])[process.argv[2] ?? 0]);" "$@"
+}
+# What the block about a token prints. At a terminal, curl asks for the secret.
+token_of() { # SECRET
+  local request
+  request=$(block 'With Compose' 3)
+  eval "${request/--user billing http:\/\/localhost:8080/--user billing:$1 $base}"
+}
+secret_in() { sed -n 's/.*client_secret │ \([^ ]*\).*/\1/p' <<<"$1"; }
 
 export COMPOSE_PROJECT_NAME="cc-e2e-$$"
-export POSTGRES_PASSWORD="e2e-$(node -p 'crypto.randomUUID()')"
 POSTGRES_PORT=$(free_port)
 SERVICE_PORT=$(free_port)
-export POSTGRES_PORT SERVICE_PORT
-# To read a location: docker-compose.yml has SERVICE_PROFILE=standard, which serves none.
-export TOKEN_AUDIENCE=https://api.example.com EXAMPLE_RESOURCE=true
-export DATABASE_URL="postgresql://auth:$POSTGRES_PASSWORD@127.0.0.1:$POSTGRES_PORT/auth"
 base="http://127.0.0.1:$SERVICE_PORT"
-trap 'compose down --volumes --remove-orphans --rmi local >/dev/null 2>&1 || true' EXIT
+export POSTGRES_PORT SERVICE_PORT
+image=$COMPOSE_PROJECT_NAME
+remove_all() {
+  compose down --volumes --remove-orphans --rmi local
+  command docker rm --force "$image" "$image-demo"
+  command docker volume rm "$image"
+  command docker rmi "$image"
+  rm -r "$folder"
+}
+trap 'remove_all >/dev/null 2>&1 || true' EXIT
 
-compose up --build --detach >/dev/null
-
-await_healthy() {
+await_healthy() { # CONTAINER
   for _ in $(seq 120); do
-    state=$(docker inspect --format '{{.State.Health.Status}}' "$(compose ps -q service)" 2>/dev/null || true)
+    state=$(command docker inspect --format '{{.State.Health.Status}}' "$1" 2>/dev/null || true)
     if [ "$state" = healthy ]; then return; fi
     sleep 0.5
   done
-  fail 'the service did not become healthy'
+  fail "$1 did not become healthy"
 }
-await_healthy
 
-added=$(compose run --rm programs clients add e2e-client --name 'End to end' --scope 'read write' --json 2>/dev/null)
-secret=$(node -p 'JSON.parse(process.argv[1]).client_secret' "$added")
-answer=$(curl -sS "$base/oauth2/token" -d grant_type=client_credentials -d client_id=e2e-client --data-urlencode "client_secret=$secret")
+(cd "$folder" && eval "$(block 'With Compose' 0)")
+POSTGRES_PASSWORD=$(sed -n 's/^POSTGRES_PASSWORD=//p' "$folder/.env")
+eval "$(block 'With Compose' 1)" >/dev/null
+added=$(eval "$(block 'With Compose' 2)" 2>/dev/null)
+secret=$(secret_in "$added")
+await_healthy "$(compose ps -q service)"
+answer=$(token_of "$secret")
 token=$(node -p 'JSON.parse(process.argv[1]).access_token ?? ""' "$answer")
 [ -n "$token" ] || fail "no token: $answer"
-location=$(curl -sS "$base/v1/locations/NYC_USA" -H "Authorization: Bearer $token")
-[[ $location == *'"New York City"'* ]] || fail "no location: $location"
-say 'a client added on the command line gets a token and reads a location with it'
+[[ $(eval "$(block 'With Compose' 4 | sed "s|http://localhost:8080|$base|")") == *'"jwks_uri"'* ]] || fail 'the metadata is not public'
+# With a token, a path that does not exist is 404; otherwise it is 401.
+status_of() { curl -sS -o "$folder/answer" -w '%{http_code}' "$base/nothing" -H "Authorization: Bearer $1"; }
+[ "$(status_of "$token") $(status_of "${token%????}AAAA")" = '404 401' ] || fail "the token is not accepted: $(cat "$folder/answer")"
+say 'the first client of the page gets a token, which the service accepts'
 
 sql() { compose exec -T postgres psql --username auth --tuples-only --no-align --command "$1" auth; }
 role=authorization_service
@@ -52,26 +85,41 @@ done
 say 'the role of the service is no superuser and cannot write'
 
 container=$(compose ps -q service)
-docker inspect "$container" | grep -q "$POSTGRES_PASSWORD\|postgresql://" && fail 'the environment of the service contains a password'
+command docker inspect "$container" | grep -q "$POSTGRES_PASSWORD\|postgresql://" && fail 'the environment of the service contains a password'
 compose up --detach >/dev/null 2>&1
 [ "$(compose ps -q service)" = "$container" ] || fail 'a second start replaces the service'
-answer=$(curl -sS "$base/oauth2/token" -d grant_type=client_credentials -d client_id=e2e-client --data-urlencode "client_secret=$secret")
+answer=$(token_of "$secret")
 [[ $answer == *access_token* ]] || fail "no token after a second start: $answer"
-[ "$(docker inspect --format '{{.Config.User}}' "$container")" = 10001:10001 ] || fail 'the service runs as root'
-[ "$(docker inspect --format '{{.HostConfig.ReadonlyRootfs}}' "$container")" = true ] || fail 'the file system is writable'
-docker exec "$container" /node -e "require('fs').writeFileSync('/app/x', '')" 2>/dev/null && fail 'the file system is writable'
-report=$(compose run --rm service doctor 2>/dev/null) || fail "the doctor finds a problem: $report"
+[ "$(command docker inspect --format '{{.Config.User}}' "$container")" = 10001:10001 ] || fail 'the service runs as root'
+[ "$(command docker inspect --format '{{.HostConfig.ReadonlyRootfs}}' "$container")" = true ] || fail 'the file system is writable'
+command docker exec "$container" /node -e "require('fs').writeFileSync('/app/x', '')" 2>/dev/null && fail 'the file system is writable'
+report=$(eval "$(block 'With Compose' 5)" 2>/dev/null) || fail "the doctor finds a problem: $report"
 [[ $report == *'the table clients has the columns and the grants'* ]] || fail "the doctor does not look at the table: $report"
 say 'the doctor finds no problem'
-docker exec "$container" /node -e "require('typescript')" 2>/dev/null && fail 'a development tool is in the image'
-say "the service runs as user 10001 on a read-only file system; image size: $(docker image inspect --format '{{.Size}}' client-credentials-authorization-service) bytes"
+command docker exec "$container" /node -e "require('typescript')" 2>/dev/null && fail 'a development tool is in the image'
+say "the service runs as user 10001 on a read-only file system; image size: $(command docker image inspect --format '{{.Size}}' client-credentials-authorization-service) bytes"
 
 compose stop service >/dev/null 2>&1
-[ "$(docker inspect --format '{{.State.ExitCode}}' "$container")" = 0 ] || fail 'the service did not stop with exit code 0'
+[ "$(command docker inspect --format '{{.State.ExitCode}}' "$container")" = 0 ] || fail 'the service did not stop with exit code 0'
 say 'the service stops with exit code 0'
 
 compose start service >/dev/null 2>&1
-await_healthy
-location=$(curl -sS "$base/v1/locations/NYC_USA" -H "Authorization: Bearer $token")
-[[ $location == *'"New York City"'* ]] || fail "a restart made the token invalid: $location"
+await_healthy "$container"
+[ "$(status_of "$token")" = 404 ] || fail "a restart made the token invalid: $(cat "$folder/answer")"
 say 'a token from before a restart is good after it'
+compose stop service >/dev/null 2>&1
+
+eval "$(block 'The image, with SQLite' | sed '$d')" >"$folder/added" 2>&1 || fail "$(cat "$folder/added")"
+secret=$(secret_in "$(cat "$folder/added")")
+eval "$(block 'The image, with SQLite' | tail -n 1 | sed "s|127.0.0.1:8080|127.0.0.1:$SERVICE_PORT|")" >/dev/null
+await_healthy "$image"
+answer=$(token_of "$secret")
+[[ $answer == *access_token* ]] || fail "no token from the image alone: $answer"
+command docker rm --force "$image" >/dev/null
+say 'the image alone, with SQLite in a volume, issues a token to its first client'
+
+command docker run --detach --name "$image-demo" --publish "127.0.0.1:$SERVICE_PORT:8080" --env BASE_URL="$base" "$image" demo >/dev/null
+await_healthy "$image-demo"
+request=$(command docker logs "$image-demo" | grep -m 1 'curl -sS http')
+[[ $(eval "$request") == *access_token* ]] || fail "the demo prints a request that fails: $request"
+say 'the demo in the image is healthy, and prints a request that works'

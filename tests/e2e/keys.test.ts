@@ -13,8 +13,8 @@ import { DatabaseServer } from '../support/database-server.ts';
 import { getAccessToken, type HttpAnswer, requestToken, send } from '../support/http.ts';
 import { type Program, runProgram } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
+import { PLAIN_CLIENT, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 import { SEALED_KEYS, storeDemoClient } from '../support/sealed-keys.ts';
-import { startProblems } from '../support/start-problems.ts';
 import { until } from '../support/until.ts';
 
 describe('a service with KEY_DIRECTORY=database', () => {
@@ -76,10 +76,22 @@ describe('a service with KEY_DIRECTORY=database', () => {
     return send(url(), '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } });
   }
 
-  function expectNoSecret(service: Program): void {
-    expect(service.stderr()).toBe('');
-    expect(service.stdout()).not.toContain(PASSWORD);
-    expect(service.stdout()).not.toMatch(/PRIVATE|eyJhbGciOiJkaXIi/);
+  /** In this process, for tests that send it no signal. */
+  function startHere(): Promise<ServiceUnderTest> {
+    const ports = { PORT: String(backend.port), MANAGEMENT_PORT: String(backend.managementPort) };
+    return startServiceUnderTest({ environment: { ...settings(), ...ports } });
+  }
+
+  /** Why it does not start. */
+  async function problemsOf(more: Readonly<Record<string, string>>): Promise<readonly string[]> {
+    const started = await startFromEnvironment({ BASE_URL: 'http://issuer.test', ...settings(), ...more });
+    if (started.ok) throw new Error('it starts');
+    return started.problem;
+  }
+
+  function expectNoSecret(log: string): void {
+    expect(log).not.toContain(PASSWORD);
+    expect(log).not.toMatch(/PRIVATE|eyJhbGciOiJkaXIi/);
   }
 
   it('issues tokens as soon as it starts again, and refuses none of those from before', async () => {
@@ -91,18 +103,19 @@ describe('a service with KEY_DIRECTORY=database', () => {
       for (const token of tokens) expect((await askLocation(token)).status).toBe(200);
       service.process.kill(signal);
       await service.ended();
-      expectNoSecret(service);
+      expect(service.stderr()).toBe('');
+      expectNoSecret(service.stdout());
     }
     expect(new Set(tokens.map((token) => decodeProtectedHeader(token).kid)).size).toBe(1);
     expect(await server.query('select step from key_ring order by step')).toEqual([{ step: '0' }, { step: '1' }]);
   });
 
   it('shares its keys with a second replica, which is ready at once', async () => {
-    await using first = start();
+    await using first = await startHere();
     await untilReady();
     const [url, token] = [`http://127.0.0.1:${backend.port}`, await getToken()];
     backend = await freeBackend();
-    await using second = start();
+    await using second = await startHere();
     await untilReady();
     expect((await askLocation(token)).status).toBe(200);
     const other = await getToken();
@@ -116,29 +129,27 @@ describe('a service with KEY_DIRECTORY=database', () => {
       return one?.text === two?.text && keys.length === 2;
     }, 'both know the next key');
     expect((await keySets())[0]?.headers['cache-control']).toBe('public, max-age=30');
-    expectNoSecret(first);
-    expectNoSecret(second);
+    for (const service of [first, second]) expectNoSecret(service.logText());
   });
 
   it('starts while the database is unavailable, and answers 503 until it can read the ring', async () => {
     await server.kill();
-    await using service = start();
-    await service.printed(/"event":"started"/);
+    await using service = await startHere();
     const answer = await requestToken(url(), DEMO_TOKEN_REQUEST);
     expect([answer.status, answer.json()['error']]).toEqual([503, 'temporarily_unavailable']);
     expect((await askReadiness()).text).toContain('the key ring could not be read yet');
     await server.start();
     await untilReady();
     expect((await askLocation(await getToken())).status).toBe(200);
-    expectNoSecret(service);
+    expectNoSecret(service.logText());
   });
 
   it('verifies with the keys that it knows while the database is unavailable', async () => {
-    await using service = start();
+    await using service = await startHere();
     await untilReady();
     const token = await getToken();
     await server.kill();
-    await until(() => service.stdout().includes('key_directory_unavailable'), 'the service notices the outage');
+    await until(() => service.logText().includes('key_directory_unavailable'), 'the service notices the outage');
     expect((await askLocation(token)).status).toBe(200);
     await until(async () => (await askReadiness()).text.includes('"note"'), 'the outage has lasted');
     expect((await askReadiness()).json()['checks']).toContainEqual({
@@ -147,16 +158,14 @@ describe('a service with KEY_DIRECTORY=database', () => {
       note: expect.stringContaining('unavailable'),
     });
     await server.start();
-    await until(() => service.stdout().includes('key_directory_available'), 'the service notices that it is back');
-    expectNoSecret(service);
+    await until(() => service.logText().includes('key_directory_available'), 'the service notices that it is back');
+    expectNoSecret(service.logText());
   });
 
-  it('does not start on a table that it cannot use: prints the reason and opens no port', async () => {
+  it('does not start on a table that it cannot use, and says why', async () => {
     await server.query('create table key_ring (kid text primary key, sealed text)');
     await server.query('grant select, insert, update, delete on key_ring to service');
-    await using service = start();
-    expect(await service.ended()).toBe(1);
-    expect(service.stderr()).toContain('table key_ring lacks the column algorithm, step, created_at');
+    await expect(problemsOf({})).rejects.toThrow('table key_ring lacks the column algorithm, step, created_at');
   });
 
   it('does not start without the secret of a key that is in use, until that is back or the key is revoked', async () => {
@@ -210,9 +219,7 @@ describe('a service with KEY_DIRECTORY=database', () => {
     try {
       writeFileSync(join(folder, 'secret'), text);
       chmodSync(join(folder, 'secret'), mode);
-      await using service = start({ KEY_SECRET_FILE: join(folder, 'secret') });
-      expect(await service.ended()).toBe(1);
-      expect(service.stderr()).toBe(startProblems(`KEY_SECRET_FILE: ${problem}`));
+      expect(await problemsOf({ KEY_SECRET_FILE: join(folder, 'secret') })).toEqual([`KEY_SECRET_FILE: ${problem}`]);
     } finally {
       rmSync(folder, { recursive: true });
     }
@@ -240,18 +247,12 @@ describe('KEY_FILE', () => {
   afterAll(() => rm(folder, { recursive: true }));
 
   it('keeps tokens valid across a restart', async () => {
-    const start = async () => {
-      const program = runProgram('config/main.ts', { ...ENVIRONMENT, KEY_FILE: file });
-      const [, port] = await program.printed(/"event":"started".*"port":(\d+)/);
-      return { program, url: `http://127.0.0.1:${port}` };
-    };
+    const start = () => startServiceUnderTest({ environment: { KEY_FILE: file } });
     const before = await start();
-    const token = await getAccessToken(before.url, 'demo-client', 'demo-secret');
-    before.program.process.kill('SIGTERM');
-    expect(await before.program.ended()).toBe(0);
+    const token = await getAccessToken(before.url, PLAIN_CLIENT.client_id, 'plain-secret');
+    await before.stop();
 
-    const after = await start();
-    await using _program = after.program;
+    await using after = await start();
     const answer = await send(after.url, '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } });
     expect(answer.status).toBe(200);
   });

@@ -7,7 +7,7 @@ import bcrypt from 'bcrypt';
 import { manageClients } from '../../config/capabilities/clients-program.ts';
 import { inspectService } from '../../config/capabilities/doctor.ts';
 import { migrateTables } from '../../config/migrate-tables.ts';
-import { clientsInProcess, clientsProgram, type RunClients } from '../adapters/cli/clients-program.ts';
+import { clientsInProcess, type RunClients } from '../adapters/cli/clients-program.ts';
 import { A_CLIENT, describeClientRepository, type NewClient } from '../contracts/client-repository.ts';
 import {
   FolderClientRepository,
@@ -147,14 +147,9 @@ describe('registrations in a file of SQLite', () => {
     const missing = () => ({ CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: join(folder, 'none.db') });
 
     it('does not start, and says how the file is created', async () => {
-      await using program = runProgram('config/main.ts', {
-        ...missing(),
-        PORT: '0',
-        BASE_URL: ISSUER,
-        MANAGEMENT_PORT: '0',
-      });
-      expect(await program.ended()).toBe(1);
-      expect(program.stderr()).toContain('none.db does not exist: npm run migrate creates it');
+      await expect(startServiceUnderTest({ environment: missing() })).rejects.toThrow(
+        'none.db does not exist: npm run migrate creates it',
+      );
       expect(await readdir(folder)).not.toContain('none.db');
     });
   });
@@ -380,7 +375,7 @@ describe('a client that is managed with the program', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    clients = clientsProgram(database.url);
+    clients = clientsInProcess(database.url);
     const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, ...PATIENT };
     service = await startServiceUnderTest({ environment });
   }, 120_000);
@@ -420,14 +415,15 @@ describe('a client that is managed with the program', () => {
 
 describe('the cost of refusals, with registrations in PostgreSQL', () => {
   let database: TestDatabase;
-  let service: ServiceProcess;
-  const environment = () => ({
-    CLIENT_REPOSITORY: 'postgres',
-    DATABASE_URL: database.url,
-    ...PATIENT,
-    CLIENT_SECRET_COST: '4',
-    CLIENT_SECRET_COST_MAX: '7',
-  });
+  let service: ServiceUnderTest;
+  let managementUrl: string;
+  const start = async () => {
+    const MANAGEMENT_PORT = String(await freePort());
+    managementUrl = `http://127.0.0.1:${MANAGEMENT_PORT}`;
+    const more = { ...PATIENT, CLIENT_SECRET_COST_MAX: '7', MANAGEMENT_PORT };
+    const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, ...more };
+    return startServiceUnderTest({ environment });
+  };
   const add = async (clientId: string, cost: number) => {
     const clientSecret = await bcrypt.hash('its-secret', cost);
     await clientsTable(database).add({ ...A_CLIENT, clientId, clientSecret });
@@ -435,25 +431,24 @@ describe('the cost of refusals, with registrations in PostgreSQL', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     // The first start creates the table.
-    const first = await startServiceProcess(environment());
-    await first.program[Symbol.asyncDispose]();
+    await (await start()).stop();
     await add('cost-5', 5);
     await clientsTable(database).add({ ...A_CLIENT, clientId: 'locked', clientSecret: '!' });
-    service = await startServiceProcess(environment());
+    service = await start();
   }, 120_000);
   afterAll(async () => {
-    await service.program[Symbol.asyncDispose]();
+    await service.stop();
     await database.drop();
   });
 
   const ask = (client_id: string, client_secret: string) =>
     requestToken(service.url, { grant_type: 'client_credentials', client_id, client_secret });
   const refusalCost = async () => {
-    const answer = await send(service.managementUrl, '/metrics');
+    const answer = await send(managementUrl, '/metrics');
     return total(readSamples(answer.text), 'auth_refusal_cost');
   };
   const costsFound = () =>
-    [...service.program.stdout().matchAll(/"event":"secret_cost_found","cost":(\d+)/g)].map(([, cost]) => Number(cost));
+    [...service.logText().matchAll(/"event":"secret_cost_found","cost":(\d+)/g)].map(([, cost]) => Number(cost));
 
   it('is the highest of the table when the service starts, in a metric and one log line', async () => {
     await until(() => costsFound().length > 0, 'the log has it');
@@ -474,6 +469,6 @@ describe('the cost of refusals, with registrations in PostgreSQL', () => {
     await add('cost-8', 8);
     expect((await ask('cost-8', 'its-secret')).status).toBe(401);
     expect(await refusalCost()).toBe(7);
-    await until(() => /stored_secret_unusable/.test(service.program.stdout()), 'the log has the reason');
+    await until(() => service.logText().includes('stored_secret_unusable'), 'the log has the reason');
   });
 });

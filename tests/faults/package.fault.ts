@@ -1,11 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { packPackage, writeArchive } from '../packages/archive.ts';
 import { freePort } from '../support/free-port.ts';
+import { getAccessToken } from '../support/http.ts';
 import { where } from '../support/installed.ts';
+import { blocksOf, readPage } from '../support/page-snippets.ts';
 import { followProgram } from '../support/program.ts';
 
 /** The oldest Node.js that `engines` of package.json allows, the newest that was tried, and one that is too old. */
@@ -56,8 +58,10 @@ const TOKEN = { access_token: expect.any(String), token_type: 'Bearer', expires_
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('the package, in an empty folder', () => {
+  let packed: string;
   beforeAll(() => {
     const { file } = packPackage(folder);
+    packed = file;
     const others = Object.entries(OTHER_NODES).map(
       ([name, version]) => `${name}@npm:node-${process.platform}-${process.arch}@${version}`,
     );
@@ -122,6 +126,25 @@ describe('the package, in an empty folder', () => {
       expect(JSON.parse(program.stderr())).toEqual(TOKEN);
     },
   );
+
+  it('adds the first client, as docs/first-deployment.md shows', async () => {
+    const [block = ''] = blocksOf(readPage('docs/first-deployment.md'), 'sh', 'The package, with SQLite');
+    // npx would be one more process, which passes no signal on.
+    const [install, ...lines] = block.replaceAll('npx ccauth', installed).split('\n');
+    expect(install).toBe(`npm install ./${basename(packed)}`);
+    const PORT = String(await freePort());
+    const own = { PORT, MANAGEMENT_PORT: '0', SHUTDOWN_GRACE_MS: '0' };
+    await using service = start(
+      'bash',
+      ['-c', `${lines.slice(0, -1).join('\n')}\nexec ${lines.at(-1)}`],
+      'current',
+      own,
+    );
+    const [, secret = ''] = await service.printed(/client_secret │ (\w+)[\s\S]+"event":"started"/);
+    expect(await getAccessToken(`http://127.0.0.1:${PORT}`, 'billing', secret)).toMatch(/^eyJ/);
+    service.process.kill('SIGTERM');
+    expect(await service.ended()).toBe(0);
+  });
 
   it('refuses a Node.js that is too old, and says which one it needs', async () => {
     await using program = start(installed, ['serve'], 'refused');

@@ -56,7 +56,8 @@ export const AUTHORIZATIONS: readonly HostileRequest[] = [
   token('markup as a scheme', '<script>', GRANT, MALFORMED),
   token('a scheme beyond ASCII', '\xe9 x', GRANT, MALFORMED),
   token('a tab behind the scheme', 'Basic\tx', GRANT, MALFORMED),
-  token('an empty field', '', FORM, MALFORMED),
+  token('an empty field, which counts as absent', '', FORM, TOKEN),
+  token('two empty fields', '\r\nAuthorization:', FORM, badRequest('authorization_repeated')),
   token(
     'two fields with the right secret',
     `${BASIC}\r\nAuthorization: ${BASIC}`,

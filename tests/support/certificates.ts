@@ -3,7 +3,10 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+const NEW_KEYS = {
+  ec: ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
+  rsa: ['-newkey', 'rsa:2048', '-nodes'],
+} as const;
 
 /** A certificate authority for one test, in a folder of its own. Makes certificates with the openssl program. */
 export class CertificateAuthority implements Disposable {
@@ -16,7 +19,7 @@ export class CertificateAuthority implements Disposable {
   constructor() {
     // A database server of another user reads what is in it.
     chmodSync(this.#folder, 0o755);
-    this.#make('/CN=Authority', this.#key, this.file);
+    this.#make('/CN=Authority', this.#key, this.file, ...NEW_KEYS.ec);
   }
 
   /**
@@ -24,12 +27,12 @@ export class CertificateAuthority implements Disposable {
    *
    * @param names as of a subject alternative name, such as `DNS:localhost` or `IP:127.0.0.1`.
    */
-  issue(names: string): { readonly certificate: string; readonly key: string } {
+  issue(names: string, keyType: keyof typeof NEW_KEYS = 'ec'): { readonly certificate: string; readonly key: string } {
     this.#issued += 1;
     const base = join(this.#folder, `${names.replaceAll(/\W/g, '-')}-${this.#issued}`);
     const files = { certificate: `${base}.pem`, key: `${base}.key` };
     const signed = ['-CA', this.file, '-CAkey', this.#key, '-addext', `subjectAltName=${names}`];
-    this.#make('/CN=server', files.key, files.certificate, ...signed);
+    this.#make('/CN=server', files.key, files.certificate, ...NEW_KEYS[keyType], ...signed);
     return files;
   }
 
@@ -66,7 +69,7 @@ export class CertificateAuthority implements Disposable {
 
   #make(subject: string, key: string, certificate: string, ...more: readonly string[]): void {
     const files = ['-keyout', key, '-out', certificate];
-    execFileSync('openssl', ['req', '-x509', ...NEW_KEY, '-days', '2', '-subj', subject, ...files, ...more], {
+    execFileSync('openssl', ['req', '-x509', '-days', '2', '-subj', subject, ...files, ...more], {
       stdio: 'pipe',
     });
   }

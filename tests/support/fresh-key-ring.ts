@@ -16,7 +16,7 @@ interface KeyRingOptions extends Partial<KeyPolicy> {
   /** What replicas share, in place of a ring in memory. */
   readonly shared?: KeyRingStore & KeySealer;
   readonly auditLog?: AuditLog;
-  /** Waits. */
+  /** Waits. By default no time passes: neither does it by a fixed clock. */
   readonly pause?: (seconds: number) => Promise<unknown>;
 }
 
@@ -32,10 +32,10 @@ export function unstartedKeyRing({
   factory = pooledKeyFactory(),
   shared = new InMemoryKeyRing(factory, clock),
   auditLog = new InMemoryAuditLog(),
-  pause,
+  pause = () => new Promise(setImmediate),
   ...policy
 }: KeyRingOptions = {}): KeyRing {
   const defaults = { rotationSeconds: Infinity, publicationSeconds: 60, tokenLifetimeSeconds: 300 };
   const complete: KeyPolicy = { algorithm: 'RS256', ...defaults, ...policy };
-  return new KeyRing({ store: shared, sealer: shared, policy: complete, clock, auditLog, ...(pause && { pause }) });
+  return new KeyRing({ store: shared, sealer: shared, policy: complete, clock, auditLog, pause });
 }

@@ -1,6 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
 import { ALL_REASONS, ANSWERS } from '../../adapters/http/server/http-refusal.ts';
-import { FIRST_SETTINGS } from '../../config/help-pages.ts';
 import { aboutSetting } from '../../config/settings/about-setting.ts';
 import type { SettingsGroup } from '../../config/settings/read-environment.ts';
 import { SETTING_GROUPS } from './all-settings.ts';
@@ -9,8 +8,6 @@ import { generateAuditSchema } from './generate-audit-schema.ts';
 /** The part of a page that has this name; undefined if nothing generates it. */
 function generate(name: string): string | undefined {
   if (name === 'reasons') return reasonsLists();
-  // The README is in another folder than the links of further sentences expect, and its readers want to know less.
-  if (name === 'first settings') return settingsTable(FIRST_SETTINGS, 'summary');
   const [, groups = ''] = /^settings of (.+)$/.exec(name) ?? [];
   const rows = groups.split(', ').map((group) => SETTING_GROUPS[group]?.rows);
   if (rows.includes(undefined)) return undefined;
@@ -34,15 +31,15 @@ const WHOLE: Readonly<Record<string, () => string>> = { 'docs/audit.schema.json'
 
 /** Each file that is generated or has generated parts, as it is and as the code says that it should be. */
 export function generatedFiles(): readonly { file: string; current: string; generated: string }[] {
-  return [...globSync(['README.md', 'docs/*.md']), ...Object.keys(WHOLE)].map((file) => {
+  return [...globSync('docs/*.md'), ...Object.keys(WHOLE)].map((file) => {
     const current = readFileSync(file, 'utf8');
     return { file, current, generated: WHOLE[file]?.() ?? withGeneratedParts(current) };
   });
 }
 
-function settingsTable(rows: SettingsGroup['rows'], text: 'summary' | 'meaning' = 'meaning'): string {
+function settingsTable(rows: SettingsGroup['rows']): string {
   const lines = Object.entries(rows).map(([name, schema]) => {
-    const { fallback = 'none, required', [text]: meaning } = aboutSetting(schema);
+    const { fallback = 'none, required', meaning } = aboutSetting(schema);
     return `| \`${name}\` | ${fallback} | ${meaning} |`;
   });
   return ['| setting | default | meaning |', '|---|---|---|', ...lines].join('\n');

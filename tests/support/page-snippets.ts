@@ -8,6 +8,13 @@ export function readPage(path: string): string {
   return readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
 }
 
+/** The code blocks of a language in a page, or in the part of it below a heading, in order. */
+export function blocksOf(page: string, language: string, heading = ''): readonly string[] {
+  const part = heading === '' ? page : (page.split(/^#+ /m).find((text) => text.startsWith(`${heading}\n`)) ?? '');
+  const blocks = part.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'));
+  return [...blocks].map(([, code = '']) => code.trim());
+}
+
 /**
  * The code of a page, by the names of its files: the fenced blocks whose first line is a comment with such a name, and the files in
  * examples/ to which the page links, by the text of the link.

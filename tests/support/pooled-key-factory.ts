@@ -12,15 +12,13 @@ export const KEY_POOL_VARIABLE = 'TEST_KEY_POOL';
 /** More than any test has in use at once. */
 const POOL_SIZE = 8;
 
-let pool: readonly Buffer[] | undefined;
+let pool: Buffer[] | undefined;
 /** Of all factories, so that two services of a test have different keys. */
 let made = 0;
 
 /** RSA-2048 private keys in PKCS#8 (DER), as a key pool has them. */
 export function generateKeyPool(): readonly Buffer[] {
-  return Array.from({ length: POOL_SIZE }, () =>
-    generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'der' }),
-  );
+  return Array.from({ length: POOL_SIZE }, generateKey);
 }
 
 /**
@@ -32,17 +30,22 @@ export function pooledKeyFactory(threads: RsaSigner = threadsAtOnce): KeyFactory
     read: readPublicKey,
     make() {
       pool ??= readKeyPool();
-      const der = pool[made % pool.length];
+      const place = made % POOL_SIZE;
+      const der = pool[place] ?? generateKey();
+      pool[place] = der;
       made += 1;
-      if (der === undefined) throw new Error('the key pool is empty');
       const file = { key: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }), kid: randomUUID() };
       return createKeyFactory({ ids: new RandomIdGenerator(), threads, file }).make('RS256');
     },
   };
 }
 
-function readKeyPool(): readonly Buffer[] {
+function generateKey(): Buffer {
+  return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'der' });
+}
+
+function readKeyPool(): Buffer[] {
   const file = process.env[KEY_POOL_VARIABLE];
-  if (file === undefined) return generateKeyPool();
+  if (file === undefined) return [];
   return (JSON.parse(readFileSync(file, 'utf8')) as string[]).map((key) => Buffer.from(key, 'base64'));
 }

@@ -17,6 +17,9 @@ export interface Form {
 export type ReadParameter = (name: string) => string | undefined;
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
+const FORM_PARAMETER = /^(?!charset[\s=*])|^charset=("?)(?:utf-?8|us-ascii|iso-8859-1)\1$/;
+/** Charsets that mean the same bytes as UTF-8 in ASCII only. */
+const ASCII_CHARSET = /charset="?(?:us|iso)-/i;
 const BODY_MAX_BYTES = 16 * 1024;
 const PARAMETERS_MAX = 50;
 const RESOURCE = 'resource';
@@ -33,9 +36,14 @@ export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<F
   const refused = refuseByHead(ctx.state.head);
   if (refused !== undefined) return failure(refused);
 
-  const { hasBody, contentLength } = ctx.state.head;
+  const {
+    hasBody,
+    contentLength,
+    contentTypes: [contentType = ''],
+  } = ctx.state.head;
   if (!hasBody) return parseForm('');
 
+  const isOnlyAscii = contentType !== FORM_TYPE && ASCII_CHARSET.test(contentType);
   // A client that waits for it is asked for the body only now (RFC 9110 section 10.1.1).
   if (ctx.get('Expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
   // A slow upload occupies its connection and nothing else. Most bodies come with the header fields, and have arrived by now.
@@ -46,7 +54,13 @@ export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<F
   if (body === undefined) return failure('content_too_large');
   if (areTooLarge(ctx.req.rawTrailers)) return failure('header_fields_too_large');
   if (isUpload && !load.enter(ctx.state)) return failure('overloaded');
-  return decodeForm(body);
+  const form = decodeForm(body);
+  return isOnlyAscii && form.ok && !isAscii(form.value) ? failure('content_type_unsupported') : form;
+}
+
+/** Once percent-encoding is decoded. */
+function isAscii({ parameters, resources }: Form): boolean {
+  return [...parameters, resources].flat().every((text) => !/[\u0080-\uffff]/.test(text));
 }
 
 function refuseByHead({ contentEncodings, contentTypes, contentLength }: RequestHead): HttpReason | undefined {
@@ -54,16 +68,13 @@ function refuseByHead({ contentEncodings, contentTypes, contentLength }: Request
   if (contentEncodings.some((value) => value.trim().toLowerCase() !== 'identity'))
     return 'content_encoding_unsupported';
   const [contentType = '', ...others] = contentTypes;
-  if (others.length > 0 || !isFormInUtf8(contentType)) return 'content_type_unsupported';
+  if (others.length > 0 || !isForm(contentType)) return 'content_type_unsupported';
   return contentLength > BODY_MAX_BYTES ? 'content_too_large' : undefined;
 }
 
-function isFormInUtf8(contentType: string): boolean {
+function isForm(contentType: string): boolean {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
-  return (
-    type === FORM_TYPE &&
-    parameters.every((parameter) => /^(?!charset[\s=*])|^charset=(?:utf-8|"utf-8")$/.test(parameter))
-  );
+  return type === FORM_TYPE && parameters.every((parameter) => FORM_PARAMETER.test(parameter));
 }
 
 /**

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import type { HttpReason } from '../server/http-reasons.ts';
 
-/** The Authorization header field, up to its scheme (RFC 9110 section 11.4). */
+/** The Authorization header field, up to its scheme (RFC 9110 section 11.4). An empty one counts as absent. */
 export type Authorization =
   | { readonly kind: 'absent' }
   | { readonly kind: 'repeated' }
@@ -132,8 +132,8 @@ function isRequestTarget(target: string): boolean {
 }
 
 function parseAuthorization([value, ...others]: readonly string[]): Authorization {
-  if (value === undefined) return { kind: 'absent' };
   if (others.length > 0) return { kind: 'repeated' };
+  if (!value) return { kind: 'absent' };
   const [, scheme, credentials = ''] = AUTHORIZATION.exec(value) ?? [];
   return scheme === undefined ? { kind: 'malformed' } : { kind: 'present', scheme, credentials };
 }

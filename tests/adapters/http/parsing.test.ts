@@ -166,6 +166,18 @@ describe('what Node’s HTTP parser refuses', () => {
     ['a target that is not a URL', 400, 'request_malformed', `GET http://[/oauth2/token HTTP/1.1\r\n${CLOSING}`],
     ['a target of another scheme', 400, 'request_malformed', `GET xhttp://x/oauth2/token HTTP/1.1\r\n${CLOSING}`],
     ['a later version', 400, 'request_malformed', `GET / HTTP/2.0\r\n${CLOSING}`],
+    [
+      'chunks before HTTP/1.1',
+      400,
+      'request_malformed',
+      'POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    [
+      'a coding beside chunked',
+      400,
+      'request_malformed',
+      `${POST}Connection: close\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+    ],
   ])('answers %s in JSON', async (_name, status, reason, request) => {
     const answer = lastAnswer(await sendRaw(service().port, request));
     expect(answer.status).toBe(status);

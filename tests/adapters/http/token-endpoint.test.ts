@@ -92,8 +92,17 @@ describe('token endpoint', () => {
       'Application/X-WWW-Form-Urlencoded ; Charset=utf-8',
       'application/x-www-form-urlencoded; version=1',
       'application/x-www-form-urlencoded; charset-x=1',
+      'application/x-www-form-urlencoded; charset=utf8',
+      'application/x-www-form-urlencoded; charset="UTF8"',
+      'application/x-www-form-urlencoded; charset=US-ASCII',
+      'application/x-www-form-urlencoded; charset=ISO-8859-1',
+      'application/x-www-form-urlencoded; charset="iso-8859-1"',
     ])('reads a body of type %s', async (type) => {
       expect((await requestToken(service().url, GOOD, { 'content-type': type })).status).toBe(200);
+    });
+
+    it('takes an empty Authorization header for none', async () => {
+      expect((await requestToken(service().url, GOOD, { authorization: '' })).status).toBe(200);
     });
 
     it('takes no other header field for one that it reads, such as one of the same length', async () => {
@@ -306,7 +315,15 @@ describe('token endpoint', () => {
         'a multipart body': typed('multipart/form-data; boundary=x'),
         'a text body': typed('text/plain'),
         'an empty Content-Type': typed(''),
-        'charset ISO-8859-1': typed('application/x-www-form-urlencoded; charset=iso-8859-1'),
+        'charset ISO-8859-1 with a character beyond ASCII': [
+          `${text}&x=%C3%A9`,
+          { 'content-type': 'application/x-www-form-urlencoded; charset=iso-8859-1' },
+        ],
+        'charset US-ASCII with a byte beyond ASCII in a resource': [
+          Buffer.from(`${text}&resource=https://é.example`),
+          { 'content-type': 'application/x-www-form-urlencoded; charset=us-ascii' },
+        ],
+        'charset Windows-1252': typed('application/x-www-form-urlencoded; charset=windows-1252'),
         'charset UTF-16': typed('application/x-www-form-urlencoded; charset=utf-16'),
         'two charsets': typed('application/x-www-form-urlencoded; charset=utf-8; charset=utf-7'),
         'a charset in a quotation that does not end': typed('application/x-www-form-urlencoded; charset="utf-8'),
@@ -336,9 +353,9 @@ describe('token endpoint', () => {
       },
       '400 invalid_request authorization_repeated': {
         'two Authorization headers': authorized([basic, basic]),
+        'two Authorization headers, both of them empty': authorized(['', '']),
       },
       '400 invalid_request authorization_malformed': {
-        'an empty Authorization header': authorized(''),
         'an Authorization header without a scheme': authorized('(x)'),
       },
       '400 invalid_scope scope_malformed': {

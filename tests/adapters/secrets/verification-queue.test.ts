@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { FairQueue, SHARES_MAX } from '../../../adapters/secrets/fair-queue.ts';
 import {
   ASSERTION_QUEUE_LIMITS,
@@ -258,6 +258,20 @@ describe('VerificationQueue', () => {
       expect(order).toEqual(['first SlotsExhausted']);
     },
   );
+
+  it('begins no verification that could hardly end before its answer: late ones only wait for it', async () => {
+    const { queue, began, verify, step, until, fillFifo } = world({ waitMs: 60_000 });
+    await fillFifo();
+    for (const name of ['late', 'too']) void verify(name);
+    await settled();
+    const now = performance.now() + 0.95 * 60_000;
+    using _clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
+    void verify('in time');
+    await until('in time');
+    await step('match');
+    expect(began).toEqual(['running', 'fifo', 'fifo', 'in time']);
+    expect(queue.load).toMatchObject({ running: 0, overflow: 0, unanswered: 2 });
+  });
 
   it('refuses at once when its limit of unanswered requests is reached, and accepts the next one when a request is answered', async () => {
     const { queue, verify, step, fillFifo } = world({ unanswered: 3 });

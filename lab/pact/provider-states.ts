@@ -3,11 +3,11 @@ import { decodeJwt } from 'jose';
 import { inMemoryLocationCatalog, PLACES } from '../../adapters/memory/example-resource/in-memory-location-catalog.ts';
 import type { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { PARTS } from '../../config/parts.ts';
-import { clientsTable } from '../support/clients-table.ts';
-import type { FixedClock } from '../support/fixed-clock.ts';
-import { getAccessToken } from '../support/http.ts';
-import type { ServiceUnderTest } from '../support/running-service.ts';
-import type { TestDatabase } from '../support/test-database.ts';
+import { clientsTable } from '../../tests/support/clients-table.ts';
+import type { FixedClock } from '../../tests/support/fixed-clock.ts';
+import { getAccessToken } from '../../tests/support/http.ts';
+import type { ServiceUnderTest } from '../../tests/support/running-service.ts';
+import type { TestDatabase } from '../../tests/support/test-database.ts';
 
 const BCRYPT_COST = 4;
 const SECRET = 'provider-state-secret';

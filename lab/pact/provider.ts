@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { Verifier, type VerifierOptions } from '@pact-foundation/pact';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { PARTS } from '../../config/parts.ts';
-import { FixedClock } from '../support/fixed-clock.ts';
-import { startServiceUnderTest } from '../support/running-service.ts';
-import { createTestDatabase, PATIENT } from '../support/test-database.ts';
+import { FixedClock } from '../../tests/support/fixed-clock.ts';
+import { startServiceUnderTest } from '../../tests/support/running-service.ts';
+import { createTestDatabase, PATIENT } from '../../tests/support/test-database.ts';
 import { TOKEN_PLACEHOLDER } from './contract.ts';
 import { type Handler, ProviderStates } from './provider-states.ts';
 

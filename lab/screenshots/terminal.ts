@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../../tests/support/free-port.ts';
+import { runProgram } from '../../tests/support/program.ts';
+import { OPERATOR_TOKEN } from '../../tests/support/status.ts';
+
+// `node lab/screenshots/terminal.ts` draws docs/images/terminal.svg: commands that run against the demo, and what they print.
+
+const FILE = fileURLToPath(new URL('../../docs/images/terminal.svg', import.meta.url));
+const COLUMNS = 104;
+const LINE_HEIGHT = 19;
+const TOKEN = `curl -s localhost:8080/oauth2/token -d grant_type=client_credentials \\
+    -d client_id=demo-client`;
+const STATUS = `curl -s -H "Authorization: Bearer $MANAGEMENT_TOKEN" \\
+    localhost:8081/status/refusals`;
+const CONTRACT = `npm run --silent contract -- http://localhost:8080 \\
+    --client-id demo-client --client-secret-file demo-secret.txt`;
+
+/** Draws the session of a real run. */
+export async function drawTerminal(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'terminal-'));
+  const secretFile = join(folder, 'secret');
+  writeFileSync(secretFile, 'demo-secret');
+  const [PORT, MANAGEMENT_PORT] = [String(await freePort()), String(await freePort())];
+  const settings = { PORT, MANAGEMENT_PORT, MANAGEMENT_TOKEN: OPERATOR_TOKEN, SHUTDOWN_GRACE_MS: '0' };
+  await using demo = runProgram('config/demo.ts', settings);
+  await demo.printed(/Stop it with Ctrl-C/);
+  const run = (command: string): string => {
+    const here = command
+      .replace('localhost:8080', `localhost:${PORT}`)
+      .replace('localhost:8081', `localhost:${MANAGEMENT_PORT}`);
+    const env = { ...process.env, MANAGEMENT_TOKEN: OPERATOR_TOKEN };
+    return execFileSync('bash', ['-c', here.replace('demo-secret.txt', secretFile)], { encoding: 'utf8', env }).trim();
+  };
+  const lines: string[] = [];
+  const show = (command: string, print = (output: string) => output): string => {
+    const output = run(command);
+    lines.push(...`$ ${command}\n${print(output)}\n`.split('\n'));
+    return output;
+  };
+
+  show(`${TOKEN} -d client_secret=demo-secret`, (text) => text.replace(/(?<=eyJ\w{12})[^"]+/, '…'));
+  const refused = show(`${TOKEN} -d client_secret=wrong -w '\\n%header{x-request-id}'`);
+  const id = refused.split('\n').at(-1) ?? '';
+  show(`${STATUS}/${id}`);
+  show(CONTRACT, (text) => {
+    const rows = text.split('\n');
+    return [...rows.slice(0, 4), '…', rows.at(-1)].join('\n');
+  });
+  writeFileSync(FILE, drawn(lines.slice(0, -1).flatMap(wrapped)));
+  rmSync(folder, { recursive: true });
+}
+
+/** A line as a terminal of this width shows it. */
+function wrapped(line: string): readonly string[] {
+  return line === '' ? [''] : (line.match(new RegExp(`.{1,${COLUMNS}}`, 'gu')) ?? []);
+}
+
+function drawn(lines: readonly string[]): string {
+  const [width, height] = [COLUMNS * 8 + 40, lines.length * LINE_HEIGHT + 36];
+  let isCommand = false;
+  const texts = lines.map((line, index) => {
+    isCommand = line.startsWith('$ ') || (isCommand && lines[index - 1]?.endsWith('\\') === true);
+    const text = line.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`);
+    return `<text x="20" y="${30 + index * LINE_HEIGHT}"${isCommand ? ' class="command"' : ''}>${text}</text>`;
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" xml:space="preserve">
+<title>A terminal</title>
+<style>
+svg { --paper: #f6f8fa; --ink: #1f2328; --command: #0550ae; --edge: #d0d7de }
+@media (prefers-color-scheme: dark) { svg { --paper: #151b23; --ink: #d1d7e0; --command: #79c0ff; --edge: #3d444d } }
+rect { fill: var(--paper); stroke: var(--edge) }
+text { fill: var(--ink); font: 13.3px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; white-space: pre }
+.command { fill: var(--command) }
+</style>
+<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="6"/>
+${texts.join('\n')}
+</svg>
+`;
+}
+
+if (import.meta.main) await drawTerminal();
