@@ -51,7 +51,9 @@ const service = await run(
     if (isKept) kept = await keepClients(process.env['DATABASE_FILE'] || undefined);
     const own = kept === undefined ? inMemory : { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: kept.path };
     const MANAGEMENT_PORT = process.env['MANAGEMENT_PORT'] || '0';
-    const environment = { ...process.env, MANAGEMENT_PORT, ...own };
+    // The profile for common clients serves none, and the text below shows a request to it.
+    const EXAMPLE_RESOURCE = process.env['EXAMPLE_RESOURCE'] || 'true';
+    const environment = { ...process.env, MANAGEMENT_PORT, EXAMPLE_RESOURCE, ...own };
     return startFromEnvironment(environment, (parts) => {
       parts.registerInstance(PARTS.logDestination, log);
     });

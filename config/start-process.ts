@@ -1,6 +1,7 @@
 import type { DependencyContainer } from 'tsyringe';
 import { type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
 import { inspectKeyFile, inspectKeySecretFile, inspectMemory } from '../adapters/system/inspect-host.ts';
+import { programVersion } from '../adapters/system/program-version.ts';
 import { findSharedPort, type SharedPort } from '../adapters/system/shared-port.ts';
 import { NO_CLIENT } from '../application/client-lookup.ts';
 import { statesOf } from '../application/ports/health-check.ts';
@@ -58,7 +59,7 @@ export function startProcess(
     reopenFiles:
       audit.reopen !== undefined || get.all(LISTS.reloads).length > 0 ? () => reopenFiles(container) : undefined,
     log: (event, address) => {
-      log.info({ event, ...address });
+      log.info({ event, ...address, ...(event === 'started' && { version: programVersion() }) });
       if (event !== 'started') return;
       if (hint !== undefined) log.warn({ event: 'host_not_set', hint });
       for (const doubt of doubts) log.warn({ event: 'setting_doubtful', hint: doubt });

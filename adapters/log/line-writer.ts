@@ -28,7 +28,7 @@ export interface LineWriterOptions {
   /** The line that says how many are missing. */
   readonly lossLine: (lines: number) => string;
   readonly onChange?: (change: AuditChange) => void;
-  /** Changes a line that may be lost, or leaves it out by an empty text. */
+  /** Changes a line that nobody waits for, or leaves it out by an empty text. */
   readonly edit?: (line: string) => string;
   /** Nothing is written before `release` is called. */
   readonly isHeld?: boolean;
@@ -93,14 +93,13 @@ export class LineWriter implements HealthCheck, LogLoad {
 
   /** Nobody waits for the line. It is lost and counted if writing fails now, or too many wait. Returns whether it is not lost. */
   write(line: string): boolean {
-    const text = this.#options.edit?.(line) ?? line;
-    if (text === '') return true;
-    return this.#isFailing() ? this.#queue.lose() : this.keep(text);
+    return this.#isFailing() ? this.#queue.lose() : this.keep(line);
   }
 
   /** The same, but a fault does not lose it. */
   keep(line: string): boolean {
-    return this.#add(line) !== undefined || this.#queue.lose();
+    const text = this.#options.edit?.(line) ?? line;
+    return text === '' || this.#add(text) !== undefined || this.#queue.lose();
   }
 
   /**

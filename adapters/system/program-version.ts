@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The version of this project, from its package.json, which is above the sources as well as above the compiled files. */
+/**
+ * The version of this project, from its package.json, which is above the sources as well as above the compiled files. It ends in `-dev`
+ * from one release to the next (docs/releasing.md).
+ */
 export function programVersion(): string {
   return manifest().version;
 }

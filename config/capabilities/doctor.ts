@@ -17,6 +17,7 @@ import {
 } from '../../adapters/system/inspect-host.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { ownersProblems, readTextFile } from '../../adapters/system/read-text-file.ts';
+import { inspectRows } from '../../application/client-lookup.ts';
 import type { CheckState } from '../../application/ports/health-check.ts';
 import { type Finding, fine, type Inspection, note, problem } from '../../application/ports/inspection.ts';
 import { DATABASES } from '../../application/ports/telemetry.ts';
@@ -173,11 +174,15 @@ const ADD = 'npm run clients -- add <client-id> --name … --scope …';
 /** Whether the file can be read as the service reads it. */
 async function inspectFile({ DATABASE_FILE: file = '' }: Settings, isRunning: boolean): Promise<readonly Finding[]> {
   const { FileReader } = await import('../../adapters/sqlite/file-reader.ts');
+  const { LOOKED_UP } = await import('../../adapters/sqlite/sqlite-client-repository.ts');
   const path = resolve(file);
   const opened = await FileReader.open(path, () => {}, undefined, isRunning).catch((fault: Error) => fault);
   const state = opened instanceof FileReader ? opened.readiness() : ({ ready: false, reason: opened.message } as const);
+  const rows = `select ${LOOKED_UP} from clients limit 1000`;
+  const findings = opened instanceof FileReader && state.ready ? inspectRows(opened.read(rows)) : [];
   if (opened instanceof FileReader) await opened.close();
-  if (state.ready) return [fine(`${path} can be read`), ...(state.note === undefined ? [] : [note(state.note, ADD)])];
+  const notes = state.ready && state.note !== undefined ? [note(state.note, ADD)] : [];
+  if (state.ready) return [fine(`${path} can be read`), ...notes, ...findings];
   const [, text = state.reason, cure = ''] = /^(.*): (.*)$/s.exec(state.reason) ?? [];
   return [problem(text, cure)];
 }

@@ -1,12 +1,14 @@
+import os
+
 from authlib.integrations.flask_client import OAuth
 from flask import Flask
 
 app = Flask(__name__)
 api = OAuth(app).register(
     "api",
-    client_id="my-client",
-    client_secret="my-secret",
-    access_token_url="https://auth.example.com/oauth2/token",
+    client_id=os.environ["CLIENT_ID"],
+    client_secret=os.environ["CLIENT_SECRET"],
+    access_token_url=os.environ["ISSUER"] + "/oauth2/token",
     client_kwargs={"token_endpoint_auth_method": "client_secret_post"},
 )
 
@@ -14,4 +16,8 @@ api = OAuth(app).register(
 @app.get("/")
 def things():
     token = api.fetch_access_token(grant_type="client_credentials")
-    return api.get("https://api.example.com/things", token=token).text
+    return api.get(os.environ["API_URL"], token=token).text
+
+
+if __name__ == "__main__":
+    print(app.test_client().get("/").text)

@@ -1,6 +1,11 @@
 import axios from 'axios';
 import { clientCredentials } from 'axios-oauth-client';
 
-const getToken = clientCredentials(axios.create(), 'https://auth.example.com/oauth2/token', 'my-client', 'my-secret');
+const { ISSUER, CLIENT_ID, CLIENT_SECRET, API_URL } = process.env;
 
-export const accessToken = async () => (await getToken('')).access_token;
+const getToken = clientCredentials(axios.create(), `${ISSUER}/oauth2/token`, CLIENT_ID, CLIENT_SECRET);
+
+const accessToken = async () => (await getToken('')).access_token;
+
+const response = await fetch(API_URL, { headers: { Authorization: `Bearer ${await accessToken()}` } });
+console.log(await response.text());

@@ -1,6 +1,10 @@
+import os
+
 import httpx
 from httpx_auth import OAuth2ClientCredentials
 
-auth = OAuth2ClientCredentials("https://auth.example.com/oauth2/token", "my-client", "my-secret")
+auth = OAuth2ClientCredentials(
+    os.environ["ISSUER"] + "/oauth2/token", os.environ["CLIENT_ID"], os.environ["CLIENT_SECRET"]
+)
 with httpx.Client(auth=auth) as client:
-    print(client.get("https://api.example.com/things").text)
+    print(client.get(os.environ["API_URL"]).text)

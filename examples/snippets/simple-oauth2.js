@@ -1,9 +1,14 @@
 import { ClientCredentials } from 'simple-oauth2';
 
+const { ISSUER, CLIENT_ID, CLIENT_SECRET, API_URL } = process.env;
+
 const client = new ClientCredentials({
-  client: { id: 'my-client', secret: 'my-secret' },
-  auth: { tokenHost: 'https://auth.example.com', tokenPath: '/oauth2/token' },
+  client: { id: CLIENT_ID, secret: CLIENT_SECRET },
+  auth: { tokenHost: ISSUER, tokenPath: '/oauth2/token' },
   options: { authorizationMethod: 'body' },
 });
 
-export const accessToken = async () => (await client.getToken({})).token.access_token;
+const accessToken = async () => (await client.getToken({})).token.access_token;
+
+const response = await fetch(API_URL, { headers: { Authorization: `Bearer ${await accessToken()}` } });
+console.log(await response.text());

@@ -20,7 +20,7 @@ export interface ClientSnippet {
 export const knowsOnlyBasic = ({ setting, error }: ClientSnippet): boolean =>
   setting === undefined && error !== undefined;
 
-/** The code for a service on loopback, without the client's setting if that is asked for. */
+/** The code, which has the demo's values where it reads none from the environment, for a service on loopback, without the client's setting if that is asked for. */
 export function codeFor(
   snippets: ReadonlyMap<string, string>,
   { file, setting }: ClientSnippet,
@@ -32,10 +32,9 @@ export function codeFor(
   const [shown, without] = setting ?? ['', ''];
   if (!code.includes(shown)) throw new Error(`${file} does not have the setting: ${shown}`);
   return (variant === 'as shown' ? code : code.replace(shown, without))
-    .replaceAll('https://auth.example.com', url)
-    .replaceAll('https://api.example.com/things', `${url}/v1/locations/NYC_USA`)
-    .replaceAll('my-client', GOOD_CLIENT.client_id)
-    .replaceAll('my-secret', GOOD_SECRET);
+    .replaceAll('http://localhost:8080', url)
+    .replaceAll('demo-client', GOOD_CLIENT.client_id)
+    .replaceAll('demo-secret', GOOD_SECRET);
 }
 
 /** What the programs of examples/ read, for a service on loopback and one of its own resources. */
@@ -48,6 +47,13 @@ export function exampleEnvironment(url: string): Readonly<Record<string, string>
     API_URL: `${url}/v1/locations/NYC_USA`,
   };
 }
+
+/** The profile with which clients need no settings of their own, and a resource to try their tokens on. */
+export const STANDARD = {
+  SERVICE_PROFILE: 'standard',
+  TOKEN_AUDIENCE: 'https://api.example.com',
+  EXAMPLE_RESOURCE: 'true',
+};
 
 /** A service with public metadata whose base URL is where it listens, since clients compare the two. */
 export async function startServiceForClients(

@@ -1,13 +1,17 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { inspect, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '../../tests/support/free-port.ts';
 import { send } from '../../tests/support/http.ts';
 import { readPage, snippetsOf, writeFiles } from '../../tests/support/page-snippets.ts';
+import { runCommand } from '../../tests/support/program.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest } from '../../tests/support/running-service.ts';
-import { type ClientSnippet, codeFor, startServiceForClients } from './client-snippet.ts';
+import { type ClientSnippet, codeFor, exampleEnvironment, STANDARD, startServiceForClients } from './client-snippet.ts';
+import { type Run, run } from './installed-project.ts';
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGE = readPage('docs/getting-a-token.md');
 const SNIPPETS = snippetsOf(PAGE);
 const DESCRIPTION =
@@ -17,12 +21,12 @@ const DESCRIPTION =
 const CLIENTS: readonly ClientSnippet[] = [
   {
     file: 'openid-client.js',
-    setting: ["{ algorithm: 'oauth2' }", "{ algorithm: 'oidc' }"],
+    setting: ["algorithm: 'oauth2', ", ''],
     error: 'unexpected HTTP response status code',
   },
   {
     file: 'oauth4webapi.js',
-    setting: ["ClientSecretPost('my-secret')", "library.ClientSecretBasic('my-secret')"],
+    setting: ['ClientSecretPost(', 'ClientSecretBasic('],
     error: 'server responded with a challenge in the WWW-Authenticate HTTP Header',
   },
   {
@@ -38,32 +42,21 @@ const CLIENTS: readonly ClientSnippet[] = [
   { file: 'axios-oauth-client.js' },
 ];
 
-/** openid-client and oauth4webapi refuse a service without TLS unless they are told otherwise. */
-function overHttp(code: string): string {
-  const library = code.includes("'openid-client'") ? 'openid-client' : 'oauth4webapi';
-  return `import * as library from '${library}';\n${code}`
-    .replace(/\{ algorithm: '(\w+)' \}/, "{ algorithm: '$1', execute: [library.allowInsecureRequests] }")
-    .replace('const options = {};', 'const options = { [library.allowInsecureRequests]: true };');
-}
-
-/** Imports a snippet from a file in this folder, where it finds the packages of the project, and gets a token with it. */
-async function getToken(code: string): Promise<string> {
+/** Runs a snippet as it is printed, from a file in this folder, where it finds the packages of the project. */
+async function runSnippet(code: string, url: string): Promise<Run> {
   const folder = fileURLToPath(new URL(`snippets-${randomUUID()}/`, import.meta.url));
-  await using _written = await writeFiles(folder, new Map([['client.js', overHttp(code)]]));
-  const { accessToken } = await import(`${folder}client.js`);
-  return await accessToken();
+  await using _written = await writeFiles(folder, new Map([['client.js', code]]));
+  return await run([process.execPath, 'client.js'], folder, exampleEnvironment(url));
 }
 
 describe('docs/getting-a-token.md', () => {
   let service: ServiceUnderTest;
-  let withBasic: ServiceUnderTest;
+  let standard: ServiceUnderTest;
   beforeAll(async () => {
     service = await startServiceForClients();
-    withBasic = await startServiceForClients({
-      CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,client_secret_basic',
-    });
+    standard = await startServiceForClients(STANDARD);
   });
-  afterAll(() => Promise.all([service, withBasic].map((started) => started.stop())));
+  afterAll(() => Promise.all([service, standard].map((started) => started.stop())));
 
   it('shows the answer of a service to HTTP Basic that is not switched on', async () => {
     const shown = JSON.parse(/^```json\n(.*?)^```$/ms.exec(PAGE)?.[1] ?? '');
@@ -76,10 +69,25 @@ describe('docs/getting-a-token.md', () => {
     expect([answer.status, answer.json()]).toEqual([401, shown]);
   });
 
+  it('gives issuer, client and secret of the demo in one line, with which a file runs as it is printed', async () => {
+    const [port, managementPort] = [await freePort(), await freePort()];
+    const lines = [...PAGE.matchAll(/^```sh\n((?:SERVICE_PROFILE|export) ?=?.*)\n```$/gm)].map(([, line = '']) => line);
+    const [demo = '', environment = ''] = lines.map((line) => line.replaceAll(':8080', `:${port}`));
+    expect(demo).toContain(' npm run demo');
+    const ports = `PORT=${port} MANAGEMENT_PORT=${managementPort} `;
+    const command = ports + demo.replace('npm run demo', `exec ${process.execPath} config/demo.ts`);
+    await using program = runCommand(['bash', '-c', command], ROOT, {});
+    await program.printed(/Stop it with Ctrl-C/);
+    const folder = fileURLToPath(new URL(`snippets-${randomUUID()}/`, import.meta.url));
+    await using _written = await writeFiles(folder, new Map([['client.js', SNIPPETS.get('openid-client.js') ?? '']]));
+    const { output } = await run(['bash', '-c', `${environment}; ${process.execPath} client.js`], folder);
+    expect(output).toContain('New York City');
+  });
+
   it('shows a curl line that works when it is pasted', async () => {
-    const line = /^```sh\n(curl .*?)^```$/ms.exec(PAGE)?.[1] ?? '';
-    const code = codeFor(new Map([['curl', line]]), { file: 'curl' }, service.url);
-    const { stdout } = await promisify(execFile)('bash', ['-c', code]);
+    const [, line = ''] = /^```sh\n(curl .*?)^```$/ms.exec(PAGE) ?? [];
+    const env = { ...process.env, ...exampleEnvironment(service.url) };
+    const { stdout } = await promisify(execFile)('bash', ['-c', line], { env });
     expect(JSON.parse(stdout)).toMatchObject({ token_type: 'Bearer', expires_in: 300 });
   });
 
@@ -90,31 +98,23 @@ describe('docs/getting-a-token.md', () => {
     expect(PAGE.match(/^```js\n.*$/gm)).toEqual(['```js\n// client-oauth2.js']);
   });
 
-  async function expectToken({ url }: ServiceUnderTest, token: string): Promise<void> {
-    const headers = { authorization: `Bearer ${token}` };
-    expect((await send(url, '/v1/locations/NYC_USA', { headers })).status).toBe(200);
-  }
-
   it.each(CLIENTS)('$file: gets a token that opens a resource', async (client) => {
-    await expectToken(service, await getToken(codeFor(SNIPPETS, client, service.url)));
+    const { output } = await runSnippet(codeFor(SNIPPETS, client, service.url), service.url);
+    expect(output).toContain('New York City');
   });
 
-  it.each(CLIENTS.filter(({ file, setting }) => setting !== undefined && file !== 'openid-client.js'))(
-    '$file: needs no setting if the service accepts HTTP Basic too',
-    async (client) => {
-      await expectToken(withBasic, await getToken(codeFor(SNIPPETS, client, withBasic.url, 'without its setting')));
-    },
-  );
+  it.each(CLIENTS)('$file: needs no setting with SERVICE_PROFILE=standard', async (client) => {
+    const { output } = await runSnippet(codeFor(SNIPPETS, client, standard.url, 'without its setting'), standard.url);
+    expect(output).toContain('New York City');
+  });
 
   it.each(CLIENTS.filter(({ error }) => error !== undefined))(
     '$file: without its setting, shows the error that the page names',
     async (client) => {
       const { error = '' } = client;
       expect(PAGE).toContain(error);
-      const failed = await getToken(codeFor(SNIPPETS, client, service.url, 'without its setting')).catch(
-        (error: unknown) => error,
-      );
-      expect(inspect(failed, { depth: 5 })).toContain(error);
+      const code = codeFor(SNIPPETS, client, service.url, 'without its setting');
+      expect((await runSnippet(code, service.url)).output).toContain(error);
     },
   );
 });

@@ -11,7 +11,7 @@ import { OPENID_GO, OPENID_RUST, QUARKUS } from './projects.ts';
 
 let service: ServiceUnderTest;
 beforeAll(async () => {
-  service = await startServiceForClients({ METADATA_COMPATIBILITY: 'oidc' });
+  service = await startServiceForClients({ SERVICE_PROFILE: 'standard', TOKEN_AUDIENCE: 'https://api.example.com' });
 });
 afterAll(() => service.stop());
 

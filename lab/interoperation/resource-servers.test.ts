@@ -43,6 +43,11 @@ describe('docs/resource-servers.md', () => {
     expect([...SNIPPETS.keys()].filter((name) => !isComplete(name))).toEqual([]);
   });
 
+  it('shows nginx with the port on which the verifier listens unless told otherwise', () => {
+    const [, port = ''] = /PORT \?\? (\d+)/.exec(SNIPPETS.get('node/http-server.js') ?? '') ?? [];
+    expect(PAGE).toContain(`location = /_token {\n    internal;\n    proxy_pass http://127.0.0.1:${port};\n`);
+  });
+
   describe.each(SERVERS)('%s', (name) => {
     let service: ServiceUnderTest;
     let signer: NodeCryptoTokenSigner;

@@ -75,7 +75,8 @@ describe('npm start', () => {
     const PORT = String(await freePort());
     const settings = { ...DEMO, PORT };
     await using program = runProgram('config/main.ts', settings);
-    await program.printed(/"event":"started"/);
+    const [, version] = await program.printed(/"event":"started".*"version":"([^"]+)"/);
+    expect(version).toBe(JSON.parse(readFileSync('package.json', 'utf8')).version);
     await until(() => socketsAt(Number(PORT), 'listening') === 32, 'the system lists 32 sockets');
     await using other = runProgram('config/main.ts', settings);
     expect(await other.ended()).toBe(1);

@@ -13,6 +13,14 @@ function supportedNode(path: string): string {
   return JSON.parse(readFileSync(file, 'utf8')).engines?.node ?? '*';
 }
 
+describe('the version', () => {
+  it('ends in -dev as long as the changelog has changes that are not released', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+    const [, unreleased = ''] = /^## \[Unreleased\]$(.*?)^## \[/ms.exec(readFileSync('CHANGELOG.md', 'utf8')) ?? [];
+    expect(version.endsWith('-dev')).toBe(unreleased.trim() !== '');
+  });
+});
+
 describe('the packages', () => {
   it('make `npm ci` print no engine warning (if this fails: npm run lockfile)', () => {
     const warned = requiredPackages(LOCKFILE).filter((path) => LOCKFILE.packages[path]?.engines !== undefined);

@@ -50,6 +50,7 @@ export function statusPageRoutes(access: Access, status: ServiceStatus): readonl
   };
   const page = withParts(textOf('browser/page.html')).replace('<!-- reasons -->', reasonList());
   return [
+    { path: '/', access, methods: { GET: toPage } },
     { path: '/status/data', access, methods: { GET: (ctx) => data(ctx, status) } },
     { path: '/status/refusals/:request_id', access, methods: { GET: (ctx) => refusal(ctx, status) } },
     fileRoute(access, STATUS_PAGE_PATH, 'html', page),
@@ -67,6 +68,13 @@ function fileRoute(access: Access, path: string, type: keyof typeof TYPES, text:
     ctx.body = body;
   };
   return { path, access, methods: { GET: get } };
+}
+
+/** Where people look first. */
+async function toPage(ctx: Exchange): Promise<void> {
+  ctx.set('Location', STATUS_PAGE_PATH);
+  ctx.status = 302;
+  ctx.body = { location: STATUS_PAGE_PATH };
 }
 
 /** A parameter that is malformed or unknown is ignored. */

@@ -77,12 +77,20 @@ describe('operator access', () => {
     });
 
     it('learns that a path does not exist, and is asked for the token before', async () => {
-      for (const path of ['/', '/status/', '/metric']) {
+      for (const path of ['/stat', '/status/', '/metric']) {
         const found = await get(basic(TOKEN), path);
         expect([found.status, found.json()]).toEqual([404, { error: 'not_found' }]);
         const asked = await get({}, path);
         expect([asked.status, asked.headers['www-authenticate']]).toEqual([401, CHALLENGES]);
       }
+    });
+
+    it('is led from / to the page, once the token is there', async () => {
+      const found = await get(basic(TOKEN), '/');
+      expect([found.status, found.headers.location]).toEqual([302, '/status']);
+      expect((await get(basic(TOKEN), found.headers.location)).status).toBe(200);
+      const asked = await get({}, '/');
+      expect([asked.status, asked.headers['www-authenticate']]).toEqual([401, CHALLENGES]);
     });
 
     it('gets two challenges in two header lines', async () => {

@@ -218,10 +218,11 @@ describe('line writers', () => {
       const lines = openLogLines({ descriptor: openAuditFile(path), isHeld: true, edit });
       opened.push(lines);
       for (const line of ['one\n', 'secret\n', 'two\n']) expect(lines.write(line)).toBe(true);
+      for (const line of ['secret\n', 'three\n']) expect(lines.keep(line)).toBe(true);
       appendFileSync(path, 'the banner\n');
       lines.release();
       await written(lines);
-      expect(content()).toBe('the banner\nONE\nTWO\n');
+      expect(content()).toBe('the banner\nONE\nTWO\nTHREE\n');
     });
   });
 

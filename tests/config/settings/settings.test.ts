@@ -309,18 +309,19 @@ describe('SERVICE_PROFILE', () => {
 });
 
 describe('the samples for deployments', () => {
-  const YAML = /^ +(?:- name: )?([A-Z][A-Z_]+):?\n? +(?:value: )?"?([^"\n]*)"?$/gm;
+  const COMPOSE = /^ +([A-Z][A-Z_]+):(?: (.*))?$/gm;
   const FILES = {
     'deploy/systemd/ccauth.env': /^([A-Z_]+)=(.*)$/gm,
-    'deploy/kubernetes/ccauth.yaml': YAML,
-    'docker-compose.yml': YAML,
-    'deploy/compose/replicas.yml': YAML,
+    'deploy/kubernetes/ccauth.yaml': /- name: ([A-Z_]+)\n +value: "?([^"\n]*)"?/g,
+    'docker-compose.yml': COMPOSE,
+    'deploy/compose/replicas.yml': COMPOSE,
   };
 
   it.each(Object.entries(FILES))('%s: have the profile for common clients, and an audience', (file, pattern) => {
-    const given = [...readFileSync(file, 'utf8').matchAll(pattern)].map(([, name, value = '']) => [name, value.trim()]);
-    const { SERVICE_PROFILE, TOKEN_AUDIENCE, PUBLIC_METADATA } = Object.fromEntries(given);
-    expect([SERVICE_PROFILE, PUBLIC_METADATA]).toEqual(['standard', undefined]);
+    // Compose passes on what has no value, and an empty value counts as absent.
+    const given = [...readFileSync(file, 'utf8').matchAll(pattern)].map(([, name, value = '']) => [name, value]);
+    const { SERVICE_PROFILE, TOKEN_AUDIENCE, PUBLIC_METADATA = '' } = Object.fromEntries(given);
+    expect([SERVICE_PROFILE, PUBLIC_METADATA]).toEqual(['standard', '']);
     expect(TOKEN_AUDIENCE).toMatch(/^(\$\{TOKEN_AUDIENCE:\?write the URL .*\}|https:\/\/api\.example\.com)$/);
   });
 });
@@ -475,12 +476,19 @@ describe('editDistance', () => {
 
 describe('a value', () => {
   it.each([
-    ['"8080"', '; its quotation marks are part of it: files for docker --env-file have none'],
     ['tcp://10.0.0.1:8080', '; Kubernetes sets it for a Service: switch enableServiceLinks off'],
     ['x', ''],
   ])('%j: says what often is wrong with it', (PORT, hint) => {
     expect(problemsBeside({ PORT })).toEqual([`PORT: must be a whole number from 0 to 65535${hint}`]);
   });
+
+  it.each(['PORT', 'HOST', 'TOKEN_AUDIENCE', 'AUDIT_FILE', 'MANAGEMENT_TOKEN'])(
+    'of %s has no quotation marks',
+    (name) => {
+      const problem = `${name}: must not be in quotation marks: files for docker --env-file have none`;
+      for (const value of ['"8080"', "'8080'", '""']) expect(problemsBeside({ [name]: value })).toContain(problem);
+    },
+  );
 });
 
 describe('the URL of a database', () => {
