@@ -48,15 +48,25 @@ export class ClientAssertion {
   }
 
   /**
-   * Parses the compact form (RFC 7515 section 7.1) with the claims that RFC 7523 section 3 requires. An assertion with
-   * critical extensions (`crit`, `b64`) is malformed too, since this service understands none.
+   * Parses the compact form (RFC 7515 section 7.1) with the claims that RFC 7523 section 3 requires, or says what is wrong, without a
+   * value. An assertion with critical extensions (`crit`, `b64`) is malformed too, since this service understands none.
    */
-  static parse(compact: string): Result<ClientAssertion, 'assertion_malformed'> {
-    const [, first = '', second = ''] = compact.length <= MAX_LENGTH ? (COMPACT_JWS.exec(compact) ?? []) : [];
+  static parse(compact: string): Result<ClientAssertion, string> {
+    if (compact.length > MAX_LENGTH) return failure('it is longer than 12 KiB');
+    if (/^\s|\s$/.test(compact)) return failure('it begins or ends with a space or a line break');
+    const [, first, second] = COMPACT_JWS.exec(compact) ?? [];
+    if (first === undefined || second === undefined) return failure('it is no signed JWT in its compact form');
     const [header, payload] = [readObject(first), readObject(second)];
-    if (!isHeader(header) || !isPayload(payload)) return failure('assertion_malformed');
-    const { alg, kid, typ } = header;
-    const { iss, sub, aud, exp, iat, nbf, jti } = payload;
+    if (header === undefined || payload === undefined) {
+      const part = header === undefined ? 'header' : 'second part';
+      return failure(`its ${part} is no JSON object of moderate size, in base64url, that has each member once`);
+    }
+    const fault =
+      faultOf(header, ['alg', 'kid', 'typ']) ?? faultOf(payload, ['sub', 'aud', 'exp', 'iss', 'jti', 'iat', 'nbf']);
+    if (fault !== undefined) return failure(fault);
+    if ('crit' in header || 'b64' in header) return failure('crit and b64 are not understood');
+    const { alg, kid, typ } = header as Members & AssertionHeader;
+    const { iss, sub, aud, exp, iat, nbf, jti } = payload as Members & SentClaims;
     const claims = { iss, sub, aud: [aud].flat(), exp, iat, nbf, jti };
     return success(new ClientAssertion(compact, { alg, kid, typ }, claims));
   }
@@ -80,28 +90,22 @@ type Members = Readonly<Record<string, unknown>>;
 /** The claims as they were sent. */
 type SentClaims = Omit<AssertionClaims, 'aud'> & { readonly aud: string | readonly string[] };
 
-function isHeader(header: Members = {}): header is Members & AssertionHeader {
-  const { alg, kid, typ, crit, b64 } = header;
-  if (crit !== undefined || b64 !== undefined) return false;
-  return isText(alg) && isOptional(kid, isText) && isOptional(typ, isText);
-}
+const REQUIRED = ['alg', 'sub', 'aud', 'exp'];
+const TIMES = ['exp', 'iat', 'nbf'];
 
-function isPayload(payload: Members = {}): payload is Members & SentClaims {
-  const { iss, sub, aud, exp, iat, nbf, jti } = payload;
-  const isAudience = isText(aud) || (Array.isArray(aud) && aud.length > 0 && aud.every(isText));
-  return (
-    isText(sub) &&
-    isAudience &&
-    isTime(exp) &&
-    isOptional(iss, isText) &&
-    isOptional(jti, isText) &&
-    isOptional(iat, isTime) &&
-    isOptional(nbf, isTime)
-  );
-}
-
-function isOptional(value: unknown, isGood: (value: unknown) => boolean): boolean {
-  return value === undefined || isGood(value);
+/** What is wrong with one of these members, without its value. Times are numbers; all others are texts, and `aud` may be several. */
+function faultOf(members: Members, names: readonly string[]): string | undefined {
+  const isGood = (name: string, value: unknown) => {
+    if (value === undefined) return !REQUIRED.includes(name);
+    if (name === 'aud' && Array.isArray(value)) return value.length > 0 && value.every(isText);
+    return TIMES.includes(name) ? isTime(value) : isText(value);
+  };
+  const name = names.find((one) => !isGood(one, members[one]));
+  if (name === undefined) return undefined;
+  const kind = TIMES.includes(name)
+    ? 'number of seconds since the epoch'
+    : `text of 1 to ${TEXT_MAX_LENGTH} characters`;
+  return `${name} is ${members[name] === undefined ? 'missing' : `no ${kind}`}`;
 }
 
 function isText(value: unknown): value is string {

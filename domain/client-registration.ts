@@ -2,6 +2,7 @@ import type { ClientDetails } from './client-details.ts';
 import { failure, type Result, success } from './result.ts';
 import { Scope } from './scope.ts';
 import { isLocked, StoredSecret } from './stored-secret.ts';
+import { hasUnprintable, NO_UNPRINTABLE } from './unprintable.ts';
 
 /** The grant type of every registration (RFC 6749 section 4.4). */
 export const GRANT_TYPE = 'client_credentials';
@@ -86,6 +87,7 @@ export class ClientRegistration {
     if (!isClientId(fields.clientId)) {
       return failure({ field: 'clientId', rule: 'must have 1 to 255 characters and no control character' });
     }
+    if (hasUnprintable(fields.clientId)) return failure({ field: 'clientId', rule: NO_UNPRINTABLE });
     if (fields.clientSecret === '') return failure({ field: 'clientSecret', rule: 'must not be empty' });
     if (fields.clientName === '') return failure({ field: 'clientName', rule: 'must not be empty' });
     const scope = Scope.parse(fields.scope);

@@ -17,6 +17,7 @@ import {
 } from '../../adapters/system/inspect-host.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
+import { inspectRows } from '../../application/client-lookup.ts';
 import type { CheckState } from '../../application/ports/health-check.ts';
 import { type Finding, fine, type Inspection, note, problem } from '../../application/ports/inspection.ts';
 import { DATABASES } from '../../application/ports/telemetry.ts';
@@ -165,11 +166,14 @@ function inspectCheck(check: CheckState): readonly Finding[] {
 /** Whether the file can be read as the service reads it. */
 async function inspectFile({ DATABASE_FILE: file = '' }: Settings): Promise<readonly Finding[]> {
   const { FileReader } = await import('../../adapters/sqlite/file-reader.ts');
+  const { FIELDS } = await import('../../adapters/sqlite/sqlite-client-repository.ts');
   const path = resolve(file);
   const opened = await FileReader.open(path, () => {}).catch((fault: Error) => fault);
   const state = opened instanceof FileReader ? opened.readiness() : ({ ready: false, reason: opened.message } as const);
+  const rows = `select ${FIELDS} from clients limit 1000`;
+  const findings = opened instanceof FileReader && state.ready ? inspectRows(opened.read(rows)) : [];
   if (opened instanceof FileReader) await opened.close();
-  if (state.ready) return [fine(`${path} can be read`)];
+  if (state.ready) return [fine(`${path} can be read`), ...findings];
   const [, text = state.reason, cure = ''] = /^(.*): (.*)$/s.exec(state.reason) ?? [];
   return [problem(text, cure)];
 }

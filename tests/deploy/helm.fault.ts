@@ -218,7 +218,7 @@ where(HAS_HELM, describe)('the chart', () => {
   });
 
   it('waits at the end as long as the settings say, and writes numbers as they are', () => {
-    const settings = { KEY_ROTATION_SECONDS: 31536000, SHUTDOWN_DRAIN_MS: '60000' };
+    const settings = { KEY_ROTATION_SECONDS: 31536000, SHUTDOWN_DRAIN_MS: '60000', TOKEN_AUDIENCE: 'https://a' };
     const { manifests } = render(...ALL_VALUES, '--set-json', `settings=${JSON.stringify(settings)}`);
     expect(settingsOf(manifests).get('KEY_ROTATION_SECONDS')).toBe('31536000');
     expect(manifests).toContain('terminationGracePeriodSeconds: 70');

@@ -76,7 +76,8 @@ describe('the README', () => {
     const [block = ''] = blocks('sh').filter((text) => text.includes('npm run contract'));
     const folder = await mkdtemp(join(tmpdir(), 'readme-'));
     const [, held, all] = (await bash(block.replaceAll('/tmp', folder))).match(/(\d+) of (\d+) rows hold/) ?? [];
-    expect([held, README.includes(`its ${all} rows`)]).toEqual([all, true]);
+    expect(README).toContain('more than 50 rows');
+    expect([held, Number(all) > 50]).toEqual([all, true]);
     await rm(folder, { recursive: true });
   });
 

@@ -14,6 +14,8 @@ free_port() { node -e "const s=require('net').createServer().listen(0,'127.0.0.1
 
 # Compose, with a file .env elsewhere than in this clone, which may have one.
 compose() {
+  # At a terminal, exec has one.
+  if [ "$1" = exec ]; then set -- exec -T "${@:2}"; fi
   local with=(--project-directory "$here" --file "$here/docker-compose.yml" --env-file "$folder/.env")
   if command docker compose version >/dev/null 2>&1; then command docker compose "${with[@]}" "$@"; else docker-compose "${with[@]}" "$@"; fi
 }
@@ -74,7 +76,7 @@ status_of() { curl -sS -o "$folder/answer" -w '%{http_code}' "$base/nothing" -H 
 [ "$(status_of "$token") $(status_of "${token%????}AAAA")" = '404 401' ] || fail "the token is not accepted: $(cat "$folder/answer")"
 say 'the first client of the page gets a token, which the service accepts'
 
-sql() { compose exec -T postgres psql --username auth --tuples-only --no-align --command "$1" auth; }
+sql() { compose exec postgres psql --username auth --tuples-only --no-align --command "$1" auth; }
 role=authorization_service
 [ "$(sql "select rolsuper or rolcreatedb or rolcreaterole from pg_roles where rolname = '$role'")" = f ] || fail 'the role of the service is privileged'
 [ "$(sql 'select distinct usename from pg_stat_activity where client_addr is not null')" = "$role" ] || fail 'the service uses another role'
@@ -95,6 +97,7 @@ answer=$(token_of "$secret")
 command docker exec "$container" /node -e "require('fs').writeFileSync('/app/x', '')" 2>/dev/null && fail 'the file system is writable'
 report=$(eval "$(block 'With Compose' 5)" 2>/dev/null) || fail "the doctor finds a problem: $report"
 [[ $report == *'the table clients has the columns and the grants'* ]] || fail "the doctor does not look at the table: $report"
+[[ $report == *'the service runs, and is ready'* ]] || fail "the doctor does not look at the service: $report"
 say 'the doctor finds no problem'
 command docker exec "$container" /node -e "require('typescript')" 2>/dev/null && fail 'a development tool is in the image'
 say "the service runs as user 10001 on a read-only file system; image size: $(command docker image inspect --format '{{.Size}}' client-credentials-authorization-service) bytes"

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { manageClients } from '../../config/capabilities/clients-program.ts';
@@ -358,6 +359,17 @@ describe('registrations in a file of SQLite', () => {
     const inspect = async (DATABASE_FILE: string) =>
       (await runInProcess(inspectService, [], { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE, MANAGEMENT_PORT: '0' }))
         .stdout;
+
+    it('counts the clients that get no token', async () => {
+      const broken = new DatabaseSync(path);
+      broken.exec(
+        "insert into clients (id, client_id, client_secret, client_name, scope) values (-1, 'x', '{md5}x', 'X', 'read')",
+      );
+      expect(await inspect(path)).toMatch(/note +database file +registered clients that get no token: 1/);
+      broken.exec("delete from clients where client_id = 'x'");
+      broken.close();
+      expect(await inspect(path)).not.toMatch(/no token/);
+    });
 
     it('says whether the file can be read, and what to do if not', async () => {
       expect(await inspect(path)).toMatch(/ok +database file +\S+clients\.db can be read/);

@@ -44,7 +44,10 @@ const secret = (name: string, client_secret: string | null, answer = UNUSABLE) =
 export const STORED: readonly Case[] = [
   secret('a plain secret', 'good-secret'),
   secret('a plain secret with the prefix for files', '{noop}good-secret'),
-  secret('a hash with a prefix', `{bcrypt}$2b$04$${HASH}`),
+  secret('a hash with the prefix of Spring Security', `{bcrypt}$2b$04$${HASH}`, TOKEN),
+  secret('a hash with that prefix twice', `{bcrypt}{bcrypt}$2b$04$${HASH}`),
+  secret('a hash with that prefix in upper case', `{BCRYPT}$2b$04$${HASH}`),
+  secret('a hash with the prefix of another algorithm', `{pbkdf2}$2b$04$${HASH}`),
   secret('a hash that another encoder marked 2y', `$2y$04$${HASH}`, TOKEN),
   secret('a hash that an old encoder marked 2a', `$2a$04$${HASH}`, TOKEN),
   secret('a hash of a broken encoder', `$2x$04$${HASH}`),

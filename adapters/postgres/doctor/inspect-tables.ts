@@ -1,5 +1,6 @@
+import { inspectRows } from '../../../application/client-lookup.ts';
 import { type Finding, fine, note, problem } from '../../../application/ports/inspection.ts';
-import { CLIENT_SECRETS, CLIENTS } from '../client-entity.ts';
+import { CLIENT_SECRETS, CLIENTS, type ClientRecord, fieldsOf } from '../client-entity.ts';
 import type { Connection } from '../connection.ts';
 import { TableUnusable } from '../fault.ts';
 import { CLIENT_RESOURCES } from '../postgres-client-repository.ts';
@@ -99,12 +100,12 @@ async function inspectClients(connection: Connection, { role, isSuperuser }: Ses
     const cure = `revoke insert, update, delete on clients from ${role}; the owner of a table always may: let another role own it`;
     findings.push(note(`the role ${role} may change clients, and the service only reads them`, cure));
   }
-  const [row] = await runStatement<{ readonly count: number }>(connection, {
-    text: `select pg_catalog.count(*)::int as "count" from (select client_id from $schema.clients limit ${COUNT_MAX + 1}) as counted`,
+  const rows = await runStatement<ClientRecord>(connection, {
+    text: `select ${CLIENTS.selectList} from $schema.clients limit ${COUNT_MAX + 1}`,
   });
-  const count = row?.count ?? 0;
+  const count = rows.length;
   if (count === 0)
     findings.push(note('no client is registered', 'npm run clients -- add <client-id> --name … --scope …'));
   else findings.push(fine(`registered clients: ${count > COUNT_MAX ? `more than ${COUNT_MAX}` : count}`));
-  return findings;
+  return [...findings, ...inspectRows(rows.map(fieldsOf))];
 }

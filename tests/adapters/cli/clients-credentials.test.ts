@@ -115,6 +115,9 @@ describe('credentials', () => {
       [['secrets', 'add', 'billing', '--expires-at', '2020-01-01'], 'The time of --expires-at has passed.'],
       [['secrets', 'add', 'billing', '--expires-in', '90'], 'It must be a whole number and s, m, h or d'],
       [['secrets', 'add', 'billing', '--expires-at', '2030-01-01T00:00:00'], 'It must be a date in UTC'],
+      [['secrets', 'add', 'billing', '--expires-at', '2030-02-31'], 'It must be a date in UTC'],
+      [['secrets', 'add', 'billing', '--expires-at', '2031-02-29T12:00:00+01:00'], 'It must be a date in UTC'],
+      [['secrets', 'add', 'billing', '--expires-at', '1800000000000'], 'It must be a date in UTC'],
     ])('refuses %j as wrong usage', async (args, message) => {
       const run = await clients(args);
       expect(run).toMatchObject({ exitCode: 2, stdout: '' });
@@ -362,10 +365,16 @@ describe('clients', () => {
       const ids = ['-billing', '-BILLING', '-billing '];
       const runs = await Promise.all(ids.map((id) => clients(['add', ...BILLING, '--', id])));
       expect(runs.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+      expect(runs.map(({ stderr }) => / begins or ends with a space/.test(stderr))).toEqual([false, false, true]);
       expect(await database.query('select count(*)::int as rows from clients')).toEqual([{ rows: 3 }]);
     });
 
     it.each([
+      [
+        'an id with an invisible character',
+        ['add', 'demo\u200b', ...BILLING],
+        'client_id must have no line break, control or invisible character.',
+      ],
       ['an empty id', ['add', '', ...BILLING], 'client_id must have 1 to 255 characters and no control character.'],
       ['an empty name', ['add', 'x', '--name', '', '--scope', 'read'], 'client_name must not be empty.'],
       [

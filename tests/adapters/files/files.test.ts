@@ -46,6 +46,16 @@ describe('the clients file', () => {
         [{ ...ENTRY, client_id: 'a\n' }],
         'entry 0: client_id must have 1 to 255 characters and no control character',
       ],
+      [
+        'a client_id with an invisible character',
+        [{ ...ENTRY, client_id: 'a\u200b' }],
+        'entry 0: client_id must have no line break, control or invisible character',
+      ],
+      [
+        'a plain secret with a line break at its end',
+        [{ ...ENTRY, client_secret: '{noop}its-secret\n' }],
+        'entry 0: client_secret must have no line break, control or invisible character',
+      ],
       ['an empty name', [{ ...ENTRY, client_name: '' }], 'entry 0: client_name must not be empty'],
       [
         'a malformed scope',

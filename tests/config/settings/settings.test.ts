@@ -476,12 +476,19 @@ describe('editDistance', () => {
 
 describe('a value', () => {
   it.each([
-    ['"8080"', '; its quotation marks are part of it: files for docker --env-file have none'],
     ['tcp://10.0.0.1:8080', '; Kubernetes sets it for a Service: switch enableServiceLinks off'],
     ['x', ''],
   ])('%j: says what often is wrong with it', (PORT, hint) => {
     expect(problemsBeside({ PORT })).toEqual([`PORT: must be a whole number from 0 to 65535${hint}`]);
   });
+
+  it.each(['PORT', 'HOST', 'TOKEN_AUDIENCE', 'AUDIT_FILE', 'MANAGEMENT_TOKEN'])(
+    'of %s has no quotation marks',
+    (name) => {
+      const problem = `${name}: must not be in quotation marks: files for docker --env-file have none`;
+      for (const value of ['"8080"', "'8080'", '""']) expect(problemsBeside({ [name]: value })).toContain(problem);
+    },
+  );
 });
 
 describe('the URL of a database', () => {
