@@ -60,7 +60,7 @@ export class AuthenticateClient implements ClientAuthentication<ClientCredential
   ): Promise<Result<ClientRegistration, Refusal>> {
     const { byKey, byIdentity } = this.#parts;
     const assertion = ClientAssertion.parse(compact);
-    if (!assertion.ok) return refusedOpenly(assertion.problem);
+    if (!assertion.ok) return refusedOpenly('assertion_malformed', { assertion_malformed: assertion.problem });
     const presented = { assertion: assertion.value, type, clientId };
     if (byIdentity?.isResponsibleFor(presented)) return byIdentity.execute(presented, caller);
     if (byKey !== undefined && type === 'jwt-bearer') return byKey.execute(presented, caller);

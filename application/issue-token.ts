@@ -81,8 +81,12 @@ export class IssueToken {
 
     // What is malformed is refused before it costs a hash; what is not registered, only after the client is authenticated.
     const requested = scope === undefined ? undefined : Scope.parse(scope);
-    if (requested?.ok === false) return refused('scope_malformed');
-    if (!resources.every(isResourceIndicator)) return refused('resource_malformed');
+    if (requested?.ok === false) {
+      const malformed = scope?.split(' ').find((token) => !Scope.parse(token).ok) || scope;
+      return refused('scope_malformed', undefined, malformed);
+    }
+    const malformed = resources.find((resource) => !isResourceIndicator(resource));
+    if (malformed !== undefined) return refused('resource_malformed', undefined, malformed);
 
     const client = await authenticateClient.execute(credentials, caller);
     if (!client.ok) return client;

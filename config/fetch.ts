@@ -10,7 +10,7 @@ import type { Environment } from './settings/read-environment.ts';
 
 /** The service without a server of its own. */
 export interface FetchService {
-  /** Answers a request of the Web standard. While the service is open, rejects only with the TypeError of a body that was read before. */
+  /** Answers a request of the Web standard. While the service is open, rejects only with a TypeError: a body that was read before, or a `remoteAddress` that is no IP address. */
   fetch(request: Request, source?: RequestSource): Promise<Response>;
   /** Finishes the requests in progress, and closes what is open. */
   close(): Promise<void>;

@@ -25,10 +25,9 @@ export function migrateTables(
     }
     // Loaded here, since they take longer to load than everything else. The help page does not need them.
     const { migrateDatabase } = await import('../adapters/postgres/migrate-database.ts');
-    const { CLIENTS } = await import('../adapters/postgres/client-entity.ts');
     const { CAPABILITIES } = await import('./capabilities.ts');
     const ofCapabilities = await Promise.all(CAPABILITIES.flatMap(({ createdTables }) => createdTables?.() ?? []));
-    const created = [CLIENTS, ...ofCapabilities.flat()];
+    const created = ofCapabilities.flat();
     const warn = (message: string) => new Terminal(streams).say([message]);
     const done = await migrateDatabase(database.value.url, { created, grantTo, roleFor, dryRun, warn });
     return success({ done, hasRoles: true });

@@ -2,7 +2,7 @@ import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { auditFileProblem } from '../adapters/log/audit-file.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { openFilesProblem } from '../adapters/system/open-files.ts';
-import { OWNER_WRITES, othersMay, readTextFile } from '../adapters/system/read-text-file.ts';
+import { ownersProblems, readTextFile } from '../adapters/system/read-text-file.ts';
 import { failure, type Result } from '../domain/result.ts';
 import type { Override } from './capability.ts';
 import { buildContainer } from './container.ts';
@@ -20,10 +20,8 @@ export async function startFromEnvironment(
   override?: Override,
 ): Promise<Result<RunningServer, readonly string[]>> {
   const configuration = loadConfiguration(environment, (path) => readTextFile(path));
-  const problems = configuration.ok ? [] : [...configuration.problem];
-  for (const name of SETTINGS_GROUPS.flatMap(({ ownersFiles = [] }) => ownersFiles)) {
-    if (othersMay('write', environment[name] ?? '')) problems.push(`${name}: ${OWNER_WRITES}`);
-  }
+  const owners = SETTINGS_GROUPS.flatMap(({ ownersFiles = [] }) => ownersFiles);
+  const problems = [...(configuration.ok ? [] : configuration.problem), ...ownersProblems(owners, environment)];
   if (configuration.ok) {
     const { settings } = configuration.value;
     if (settings.AUDIT_FILE !== undefined) problems.push(...auditFileProblem(settings.AUDIT_FILE));

@@ -3,6 +3,8 @@ import { type RunningServer, startServer } from '../adapters/http/server/running
 import { inspectKeyFile, inspectKeySecretFile, inspectMemory } from '../adapters/system/inspect-host.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
 import { findSharedPort, type SharedPort } from '../adapters/system/shared-port.ts';
+import { NO_CLIENT } from '../application/client-lookup.ts';
+import { statesOf } from '../application/ports/health-check.ts';
 import type { Finding } from '../application/ports/inspection.ts';
 import { LISTS, PARTS } from './parts.ts';
 import { getFrom } from './registration.ts';
@@ -61,6 +63,8 @@ export function startProcess(
       if (event !== 'started') return;
       if (hint !== undefined) log.warn({ event: 'host_not_set', hint });
       for (const doubt of doubts) log.warn({ event: 'setting_doubtful', hint: doubt });
+      const isEmpty = statesOf(get(PARTS.dependencies)).some((state) => state.ready && state.note?.includes(NO_CLIENT));
+      if (isEmpty) log.warn({ event: 'no_client_registered', hint: NO_CLIENT });
     },
   });
 }

@@ -9,6 +9,7 @@ import type { TableDefinition } from '../adapters/postgres/table.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { FileReader } from '../adapters/sqlite/file-reader.ts';
 import { readTextFileNow } from '../adapters/system/read-text-file.ts';
+import { NO_CLIENT } from '../application/client-lookup.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { ClientResources } from '../application/ports/client-resources.ts';
 import type { Clock } from '../application/ports/clock.ts';
@@ -79,6 +80,7 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
       clients: new InMemoryClientRepository(ids, clock, clients),
       resources: inMemoryClientResources(clients),
       hasPlainSecrets: true,
+      ...(clients.length === 0 && { dependency: { name: 'clients file', readiness: () => EMPTY, close } }),
       expiring: () => countExpiring(details, clock.now()),
     };
   },
@@ -99,6 +101,9 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
     return { ...opened, clients: adapter };
   },
 };
+
+const EMPTY = { ready: true, note: NO_CLIENT } as const;
+const close = async () => {};
 
 /** The file is read by one connection, and one statement at a time. */
 const ONE_CONNECTION = () => ({ open: 1, max: 1, idle: 1, waiting: 0 });

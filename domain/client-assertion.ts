@@ -1,3 +1,4 @@
+import { parseJson } from './parse-json.ts';
 import { failure, type Result, success } from './result.ts';
 
 /** The header of an assertion (RFC 7515 section 4.1), as far as it is read. Nothing in it is verified. */
@@ -48,15 +49,25 @@ export class ClientAssertion {
   }
 
   /**
-   * Parses the compact form (RFC 7515 section 7.1) with the claims that RFC 7523 section 3 requires. An assertion with
-   * critical extensions (`crit`, `b64`) is malformed too, since this service understands none.
+   * Parses the compact form (RFC 7515 section 7.1) with the claims that RFC 7523 section 3 requires, or says what is wrong, without a
+   * value. An assertion with critical extensions (`crit`, `b64`) is malformed too, since this service understands none.
    */
-  static parse(compact: string): Result<ClientAssertion, 'assertion_malformed'> {
-    const [, first = '', second = ''] = compact.length <= MAX_LENGTH ? (COMPACT_JWS.exec(compact) ?? []) : [];
+  static parse(compact: string): Result<ClientAssertion, string> {
+    if (compact.length > MAX_LENGTH) return failure('it is longer than 12 KiB');
+    if (/^\s|\s$/.test(compact)) return failure('it begins or ends with a space or a line break');
+    const [, first, second] = COMPACT_JWS.exec(compact) ?? [];
+    if (first === undefined || second === undefined) return failure('it is no signed JWT in its compact form');
     const [header, payload] = [readObject(first), readObject(second)];
-    if (!isHeader(header) || !isPayload(payload)) return failure('assertion_malformed');
-    const { alg, kid, typ } = header;
-    const { iss, sub, aud, exp, iat, nbf, jti } = payload;
+    if (header === undefined || payload === undefined) {
+      const part = header === undefined ? 'header' : 'second part';
+      return failure(`its ${part} is no JSON object of moderate size, in base64url, that has each member once`);
+    }
+    const fault =
+      faultOf(header, ['alg', 'kid', 'typ']) ?? faultOf(payload, ['sub', 'aud', 'exp', 'iss', 'jti', 'iat', 'nbf']);
+    if (fault !== undefined) return failure(fault);
+    if ('crit' in header || 'b64' in header) return failure('crit and b64 are not understood');
+    const { alg, kid, typ } = header as Members & AssertionHeader;
+    const { iss, sub, aud, exp, iat, nbf, jti } = payload as Members & SentClaims;
     const claims = { iss, sub, aud: [aud].flat(), exp, iat, nbf, jti };
     return success(new ClientAssertion(compact, { alg, kid, typ }, claims));
   }
@@ -80,28 +91,22 @@ type Members = Readonly<Record<string, unknown>>;
 /** The claims as they were sent. */
 type SentClaims = Omit<AssertionClaims, 'aud'> & { readonly aud: string | readonly string[] };
 
-function isHeader(header: Members = {}): header is Members & AssertionHeader {
-  const { alg, kid, typ, crit, b64 } = header;
-  if (crit !== undefined || b64 !== undefined) return false;
-  return isText(alg) && isOptional(kid, isText) && isOptional(typ, isText);
-}
+const REQUIRED = ['alg', 'sub', 'aud', 'exp'];
+const TIMES = ['exp', 'iat', 'nbf'];
 
-function isPayload(payload: Members = {}): payload is Members & SentClaims {
-  const { iss, sub, aud, exp, iat, nbf, jti } = payload;
-  const isAudience = isText(aud) || (Array.isArray(aud) && aud.length > 0 && aud.every(isText));
-  return (
-    isText(sub) &&
-    isAudience &&
-    isTime(exp) &&
-    isOptional(iss, isText) &&
-    isOptional(jti, isText) &&
-    isOptional(iat, isTime) &&
-    isOptional(nbf, isTime)
-  );
-}
-
-function isOptional(value: unknown, isGood: (value: unknown) => boolean): boolean {
-  return value === undefined || isGood(value);
+/** What is wrong with one of these members, without its value. Times are numbers; all others are texts, and `aud` may be several. */
+function faultOf(members: Members, names: readonly string[]): string | undefined {
+  const isGood = (name: string, value: unknown) => {
+    if (value === undefined) return !REQUIRED.includes(name);
+    if (name === 'aud' && Array.isArray(value)) return value.length > 0 && value.every(isText);
+    return TIMES.includes(name) ? isTime(value) : isText(value);
+  };
+  const name = names.find((one) => !isGood(one, members[one]));
+  if (name === undefined) return undefined;
+  const kind = TIMES.includes(name)
+    ? 'number of seconds since the epoch'
+    : `text of 1 to ${TEXT_MAX_LENGTH} characters`;
+  return `${name} is ${members[name] === undefined ? 'missing' : `no ${kind}`}`;
 }
 
 function isText(value: unknown): value is string {
@@ -114,15 +119,11 @@ function isTime(value: unknown): value is number {
 
 function readObject(encoded: string): Members | undefined {
   try {
-    const text = decodeText(encoded);
-    const named = countNames(text);
-    if (named === undefined) return undefined;
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(decodeText(encoded), VALUES_MAX, DEPTH_MAX);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    // If an object names a member twice, two readers could differ on its value (RFC 7519 section 4).
-    return isObject && named === membersOf(value) ? (value as Members) : undefined;
+    return isObject ? (value as Members) : undefined;
   } catch {
-    // Not base64, not UTF-8 or not JSON.
+    // Not base64 or not UTF-8.
     return undefined;
   }
 }
@@ -133,35 +134,4 @@ function decodeText(encoded: string): string {
   // ASCII, as most issuers write, is its own UTF-8. Decoding it byte by byte would take as long as a verification.
   if (!/[\u0080-\u00ff]/.test(bytes)) return bytes;
   return new TextDecoder('utf-8', UTF8).decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
-}
-
-/**
- * The members that all objects in this JSON text name, counted before anything is built from it. Undefined if it has too many
- * values or is nested too deeply: a small text could ask for many objects.
- */
-function countNames(text: string): number | undefined {
-  let [names, values, depth] = [0, 0, 0];
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at];
-    if (character === '"') at = endOfText(text, at);
-    else if (character === ':') names += 1;
-    else if (character === '}' || character === ']') depth -= 1;
-    else if (character === '{' || character === '[') depth += 1;
-    if (character === ',' || character === '{' || character === '[') values += 1;
-    if (values > VALUES_MAX || depth > DEPTH_MAX) return undefined;
-  }
-  return names;
-}
-
-/** Where the text that begins here ends. */
-function endOfText(json: string, begin: number): number {
-  let at = begin + 1;
-  while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
-  return at;
-}
-
-function membersOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  const values = Object.values(value);
-  return values.reduce<number>((sum, inner) => sum + membersOf(inner), Array.isArray(value) ? 0 : values.length);
 }

@@ -3,6 +3,7 @@ import { type PublicJwk, readPublicJwk, thumbprintInput } from './public-jwk.ts'
 import { isResourceIndicator } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
 import { isSecretId, StoredSecret, secretIdOf } from './stored-secret.ts';
+import { hasUnprintable, NO_UNPRINTABLE } from './unprintable.ts';
 
 /** What authenticates its client until some time. */
 export interface Expiring {
@@ -70,6 +71,9 @@ const NAME_MAX_LENGTH = 255;
 const TEXT_MAX_LENGTH = 2_000;
 const CLAIMS_MAX = 20;
 
+/** More bytes than valid claims have in JSON. */
+export const CLAIMS_BYTES_MAX = 200_000;
+
 /** The entry that breaks a rule, by its kind and position, and the rule; never a value. */
 export interface DetailsProblem {
   readonly kind: keyof ClientDetails;
@@ -122,6 +126,7 @@ function ruleOfSecret({ secret_id, name, encoded, expires_at }: NamedSecret): st
   if (secret.kind === 'unusable') return 'must be a BCrypt encoding of cost 4 to 14';
   if (secret.kind === 'plain' && secretIdOf(secret.reveal()) !== secret_id)
     return 'must begin with its secret_id and a dot';
+  if (hasUnprintable(encoded)) return NO_UNPRINTABLE;
   return ruleOfTime(expires_at);
 }
 
@@ -133,6 +138,8 @@ function ruleOfKey({ jwk, expires_at }: ClientKey): string | undefined {
 function ruleOfSubject({ issuer, subject, claims }: FederatedSubject): string | undefined {
   if (!isText(issuer, TEXT_MAX_LENGTH)) return `issuer must have 1 to ${TEXT_MAX_LENGTH} characters`;
   if (!isText(subject, TEXT_MAX_LENGTH)) return `subject must have 1 to ${TEXT_MAX_LENGTH} characters`;
+  if ([issuer, subject].some((text) => /^[\p{Cf}\p{Z}]|[\p{Cf}\p{Z}]$/u.test(text)))
+    return 'issuer and subject must not begin or end with a space or an invisible character';
   const entries = Object.entries(claims);
   if (entries.length > CLAIMS_MAX) return `claims must be at most ${CLAIMS_MAX}`;
   const areTexts = entries.every((texts) => texts.every((text) => isText(text, TEXT_MAX_LENGTH)));
@@ -146,9 +153,12 @@ function ruleOfResource(resource: string): string | undefined {
   return isResourceIndicator(resource) ? undefined : 'must be an absolute URI without a fragment (RFC 8707 section 2)';
 }
 
-function ruleOfTime(time: number | undefined): string | undefined {
-  const isGood = time === undefined || (Number.isSafeInteger(time) && time >= 0);
-  return isGood ? undefined : 'expires_at must be a time in whole seconds since the epoch';
+/** 9999-12-31T23:59:59Z. A time in milliseconds is later. */
+const TIME_MAX = 253_402_300_799;
+
+function ruleOfTime(time = 0): string | undefined {
+  if (!Number.isSafeInteger(time) || time < 0) return 'expires_at must be a time in whole seconds since the epoch';
+  return time > TIME_MAX ? 'expires_at must be before the year 10000, in seconds, not milliseconds' : undefined;
 }
 
 function isText(text: string, maxLength: number): boolean {

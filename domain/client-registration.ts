@@ -2,6 +2,7 @@ import type { ClientDetails } from './client-details.ts';
 import { failure, type Result, success } from './result.ts';
 import { Scope } from './scope.ts';
 import { isLocked, StoredSecret } from './stored-secret.ts';
+import { hasUnprintable, NO_UNPRINTABLE } from './unprintable.ts';
 
 /** The grant type of every registration (RFC 6749 section 4.4). */
 export const GRANT_TYPE = 'client_credentials';
@@ -9,11 +10,16 @@ export const GRANT_TYPE = 'client_credentials';
 /** The longest client identifier, in Unicode characters. */
 const CLIENT_ID_MAX_LENGTH = 255;
 
+/** The longest secret, name and scope, in UTF-16 code units, and what a storage reads at most of a text of a client: each request reads it. */
+export const FIELD_MAX_LENGTH = 20_000;
+export const FIELD_BYTES_MAX = 3 * FIELD_MAX_LENGTH;
+
 /**
  * Whether a text can be a client identifier: 1 to 255 Unicode characters, none of them a control character. Wider than
  * RFC 6749 appendix A.1 (printable ASCII), since other systems make the registrations; ids are compared byte by byte.
  */
 export function isClientId(text: string): boolean {
+  if (text.length > 2 * CLIENT_ID_MAX_LENGTH) return false;
   const length = [...text].length;
   return length >= 1 && length <= CLIENT_ID_MAX_LENGTH && !/\p{Cc}/u.test(text);
 }
@@ -86,6 +92,11 @@ export class ClientRegistration {
     if (!isClientId(fields.clientId)) {
       return failure({ field: 'clientId', rule: 'must have 1 to 255 characters and no control character' });
     }
+    const long = (['clientSecret', 'clientName', 'scope'] as const).find(
+      (field) => fields[field].length > FIELD_MAX_LENGTH,
+    );
+    if (long !== undefined) return failure({ field: long, rule: `must have at most ${FIELD_MAX_LENGTH} characters` });
+    if (hasUnprintable(fields.clientId)) return failure({ field: 'clientId', rule: NO_UNPRINTABLE });
     if (fields.clientSecret === '') return failure({ field: 'clientSecret', rule: 'must not be empty' });
     if (fields.clientName === '') return failure({ field: 'clientName', rule: 'must not be empty' });
     const scope = Scope.parse(fields.scope);

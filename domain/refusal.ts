@@ -5,9 +5,9 @@ export interface ReasonRow<Code extends string = string> {
   /** For the caller. */
   readonly code: Code;
   /**
-   * `error_description` (RFC 6749 section 5.2): what the developer of a client has to fix. The texts are fixed: nothing of the
-   * request is reflected. `…` stands for the value in the settings that was expected. Credentials that were checked get none,
-   * since any detail would help an attacker.
+   * `error_description` (RFC 6749 section 5.2): what the developer of a client has to fix. `…` stands for the value in the settings that was
+   * expected, the fault, or the scope or resource that was asked for: nothing else of the request is reflected. Credentials that were
+   * checked get none, since any detail would help an attacker.
    */
   readonly description?: string;
   /** For operators: what it means, and what to do. The status page, `clients explain` and docs/reasons.md show it. Code is in backticks. */
@@ -58,10 +58,9 @@ export const REASONS = {
   },
   assertion_malformed: {
     code: 'invalid_client',
-    description:
-      'client_assertion has to be a signed JWT in its compact form with iss, sub, aud, exp and a jti of up to 255 characters, each once, and without crit',
+    description: 'client_assertion is malformed: …',
     meaning:
-      'The assertion is not a JWT in its compact form with all required claims, each once. Have the caller sign it with a maintained library.',
+      'The assertion is not a JWT in its compact form with all required claims, each once; the answer names the fault. Have the caller sign it with a maintained library.',
   },
   assertion_type_refused: {
     code: 'invalid_client',
@@ -155,12 +154,12 @@ export const REASONS = {
   },
   scope_malformed: {
     code: 'invalid_scope',
-    description: 'scope must be scope tokens with single spaces between',
+    description: "scope must be scope tokens with single spaces between: '…' is none",
     meaning: 'The parameter scope is not a list of scope tokens with single spaces between. Correct it at the caller.',
   },
   scope_not_registered: {
     code: 'invalid_scope',
-    description: 'the client is not registered for a scope that it asks for; scopes are separated by single spaces',
+    description: "the client is not registered for the scope '…'; scopes are separated by single spaces",
     meaning:
       'The client asks for a scope that it is not registered for. Correct the request, or add the scope to its registration.',
   },
@@ -171,12 +170,12 @@ export const REASONS = {
   },
   resource_malformed: {
     code: 'invalid_target',
-    description: 'resource must be an absolute URI without a fragment',
+    description: "resource must be an absolute URI without a fragment: '…' is none",
     meaning: 'The parameter resource is not an absolute URI without a fragment. Correct it at the caller.',
   },
   resource_not_registered: {
     code: 'invalid_target',
-    description: 'the client is not registered for a resource that it asks for',
+    description: "the client is not registered for the resource '…'",
     meaning:
       'The client asks for a resource that it is not registered for. Correct the request, or add it with `npm run clients -- resources add`. With PostgreSQL, the service reads resources only after `npm run migrate -- --grant-to`.',
   },
@@ -244,20 +243,19 @@ export interface Refusal {
   readonly reason: RefusalReason;
   /** The refused client, for the log. Only the id of a registered client, because an unknown id may be a secret in the wrong field. */
   readonly clientId?: string;
-  /** What the description shows for `…`: of the settings, never of the request or a registration. */
-  readonly expected?: string;
+  /** What the description shows for `…`, never of a registration. It may be as long as a request. */
+  readonly shown?: string;
 }
 
-export function refused(reason: RefusalReason, clientId?: string): Failure<Refusal> {
+export function refused(reason: RefusalReason, clientId?: string, shown?: string): Failure<Refusal> {
   const { code } = REASONS[reason];
-  return failure(clientId === undefined ? { code, reason } : { code, reason, clientId });
+  return failure({ code, reason, ...(clientId !== undefined && { clientId }), ...(shown !== undefined && { shown }) });
 }
 
 /** What was expected, for each reason whose description shows it. */
 export type Expectations = Readonly<Partial<Record<RefusalReason, string>>>;
 
 /** A refusal for what the request itself shows: it depends on no registration, and its description names the cure. */
-export function refusedOpenly(reason: RefusalReason, { [reason]: expected }: Expectations = {}): Failure<Refusal> {
-  const { code } = REASONS[reason];
-  return failure(expected === undefined ? { code, reason } : { code, reason, expected });
+export function refusedOpenly(reason: RefusalReason, { [reason]: shown }: Expectations = {}): Failure<Refusal> {
+  return refused(reason, undefined, shown);
 }

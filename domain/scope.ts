@@ -16,8 +16,9 @@ export class Scope {
     return SCOPE_GRAMMAR.test(text) ? success(new Scope(new Set(text.split(' ')))) : failure('malformed');
   }
 
-  isSubsetOf(other: Scope): boolean {
-    return this.#tokens.isSubsetOf(other.#tokens);
+  /** The first token that the other one does not have. */
+  firstBeyond(other: Scope): string | undefined {
+    return this.toArray().find((token) => !other.#tokens.has(token));
   }
 
   /** The tokens, in the order of their first appearance in the text. */

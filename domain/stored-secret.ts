@@ -1,5 +1,6 @@
 // Version, cost, and 22 characters of salt with 31 of hash in BCrypt's own base 64. `$2x$` marks hashes of a broken encoder and never matches.
-const BCRYPT_ENCODING = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
+// Spring Security puts a prefix in front.
+const BCRYPT_ENCODING = /^(?:\{bcrypt\})?(\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53})$/;
 const PLAIN_PREFIX = '{noop}';
 
 /** The accepted BCrypt costs. With a higher one, a single check blocks a thread for seconds to minutes. */
@@ -15,7 +16,7 @@ export const SECRET_MAX_BYTES = 72;
 type StoredSecretKind = 'bcrypt' | 'plain' | 'unusable';
 
 /**
- * A client secret as it is stored: a BCrypt encoding, or `{noop}` and the plain secret (in memory only, for
+ * A client secret as it is stored: a BCrypt encoding, also behind `{bcrypt}`, or `{noop}` and the plain secret (in memory only, for
  * demonstrations), or something that no secret can ever match, such as a locked hash.
  *
  * Only `reveal` returns the text: it is not in JSON, inspections or template strings.
@@ -40,13 +41,14 @@ export class StoredSecret {
         ? new StoredSecret('plain', 0, plain)
         : new StoredSecret('unusable', 0, encoded);
     }
-    const cost = Number(BCRYPT_ENCODING.exec(encoded)?.[1]);
+    const [, encoding = '', digits] = BCRYPT_ENCODING.exec(encoded) ?? [];
+    const cost = Number(digits);
     return cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX
-      ? new StoredSecret('bcrypt', cost, encoded)
+      ? new StoredSecret('bcrypt', cost, encoding)
       : new StoredSecret('unusable', 0, encoded);
   }
 
-  /** The BCrypt encoding, or the plain secret without its prefix. For the comparison and nothing else. */
+  /** The BCrypt encoding, or the plain secret, without its prefix. For the comparison and nothing else. */
   reveal(): string {
     return this.#text;
   }
@@ -88,7 +90,7 @@ export const NO_SECRET = '*';
 
 /** Marks a locked secret, as in `/etc/shadow`: no presented secret matches it, and what stands behind it is kept. */
 const LOCK = '!';
-const LOCKED = /^!+(?=\$2|\*$)/;
+const LOCKED = /^!+(?=(?:\{bcrypt\})?\$2|\*$)/;
 
 /** Whether a stored secret is locked, which disables its client, however it authenticates. */
 export function isLocked(stored: string): boolean {

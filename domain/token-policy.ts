@@ -49,9 +49,8 @@ export class TokenPolicy {
   /** The scopes that a request gets: the requested ones, or all registered ones if none are requested. Never an unregistered scope (RFC 6749 section 3.3). */
   grantScope(registration: ClientRegistration, requested: Scope | undefined): Result<Scope, Refusal> {
     if (requested === undefined) return success(registration.scope);
-    return requested.isSubsetOf(registration.scope)
-      ? success(requested)
-      : refused('scope_not_registered', registration.clientId);
+    const beyond = requested.firstBeyond(registration.scope);
+    return beyond === undefined ? success(requested) : refused('scope_not_registered', registration.clientId, beyond);
   }
 
   /** The resources that a request gets, in their registered spelling (RFC 8707 section 2). Never an unregistered one. */
@@ -61,7 +60,9 @@ export class TokenPolicy {
     requested: readonly string[],
   ): Result<readonly string[], Refusal> {
     const granted = selectResources(registered, requested);
-    return granted === undefined ? refused('resource_not_registered', clientId) : success(granted);
+    if (granted !== undefined) return success(granted);
+    const beyond = requested.find((resource) => selectResources(registered, [resource]) === undefined) ?? '';
+    return refused('resource_not_registered', clientId, beyond);
   }
 
   claimsOf({ registration, scope, resources = [], issuedAt, tokenId }: TokenFacts): AccessTokenClaims {

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import { Option } from 'commander';
 import { isPresentableSecret, SECRET_MAX_BYTES } from '../../domain/stored-secret.ts';
+import { hasUnprintable, NO_UNPRINTABLE } from '../../domain/unprintable.ts';
 import { EXIT, Problem } from './outcome.ts';
 
 /** The fewest characters of a secret that a person chose. A generated one has 43. */
@@ -26,7 +27,7 @@ const LINE_BREAK = /\r?\n$/;
 /**
  * Reads a secret from standard input to its end, without one trailing line break (LF or CRLF), which `echo` and editors
  * add. Everything else belongs to the secret, spaces too. Refuses secrets that BCrypt would not compare in full, bytes that
- * are not UTF-8, since no client could send them, and short secrets unless they are allowed.
+ * are not UTF-8, since no client could send them, what nobody sees, and short secrets unless they are allowed.
  */
 export async function readSecret(input: Input, { allowShortSecret }: ShortSecretOptions): Promise<string> {
   if (input.isTTY) {
@@ -41,6 +42,7 @@ export async function readSecret(input: Input, { allowShortSecret }: ShortSecret
   if (!isUtf8(bytes)) throw new Problem(EXIT.refused, 'The secret on standard input is not UTF-8.');
   const secret = bytes.toString().replace(LINE_BREAK, '');
   if (!isPresentableSecret(secret)) throw new Problem(EXIT.refused, ruleBrokenBy(secret));
+  if (hasUnprintable(secret)) throw new Problem(EXIT.refused, `The secret on standard input ${NO_UNPRINTABLE}.`);
   if (!allowShortSecret && [...secret].length < SECRET_MIN_CHARACTERS) throw new Problem(EXIT.refused, TOO_SHORT);
   return secret;
 }

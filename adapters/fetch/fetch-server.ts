@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpLoad } from '../../application/ports/telemetry.ts';
 import { CollectedResponse } from './collected-response.ts';
@@ -7,7 +7,7 @@ import { FetchedRequest } from './fetched-request.ts';
 
 /** What the web server knows of a request that the request itself does not say. */
 export interface RequestSource {
-  /** The address that the connection comes from. Attempts are counted for it, and the log has it. */
+  /** The IP address that the connection comes from. Attempts are counted for it, and the log has it. */
   readonly remoteAddress?: string;
 }
 
@@ -63,9 +63,10 @@ export class FetchServer {
     clearTimeout(timer);
   }
 
-  /** Answers a request. Rejects once the service is closed, and with a TypeError if somebody has read the body. */
+  /** Answers a request. Rejects once the service is closed, and with a TypeError if somebody has read the body, or the address is none. */
   async fetch(request: Request, { remoteAddress = UNKNOWN_ADDRESS }: RequestSource = {}): Promise<Response> {
     if (this.#isClosed) throw new Error('the service is closed');
+    if (isIP(remoteAddress) === 0) throw new TypeError('remoteAddress: must be an IP address, without a port');
     const fetched = new FetchedRequest(request, remoteAddress);
     this.#inProgress += 1;
     const response = new CollectedResponse(fetched);

@@ -13,7 +13,7 @@ import { parseJson } from '../../domain/parse-json.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { NO_SECRET, StoredSecret, unlock } from '../../domain/stored-secret.ts';
-import { printableJsonText } from '../../domain/unprintable.ts';
+import { hasUnprintable, NO_UNPRINTABLE, printableJsonText } from '../../domain/unprintable.ts';
 import { type JsonEntry, readJsonArray } from './read-json-array.ts';
 
 const OTHER_MEMBERS =
@@ -89,7 +89,7 @@ const CLIENT = z
     if (!registration.ok) problem(MEMBER_NAMES[registration.problem.field], registration.problem.rule);
     else if (unlocked !== NO_SECRET && StoredSecret.parse(unlocked).kind === 'unusable') {
       problem(MEMBER_NAMES.clientSecret, UNUSABLE_SECRET);
-    }
+    } else if (hasUnprintable(client_secret)) problem(MEMBER_NAMES.clientSecret, NO_UNPRINTABLE);
     if (unlocked !== NO_SECRET && secrets?.length === DETAILS_MAX.secrets) {
       problem(DETAIL_MEMBERS.secrets, `must be at most ${DETAILS_MAX.secrets - 1} beside client_secret`);
     }

@@ -11,6 +11,9 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 /** The deepest nesting that is followed. Nothing that this project reads has more than ten levels. */
 const DEPTH_MAX = 100;
 
+/** Which one counts depends on the reader (RFC 8259 section 4). */
+export const NAMED_TWICE = 'a member that this object has already';
+
 class Fault extends Error {
   readonly index: number;
   constructor(index: number, what: string) {
@@ -59,12 +62,16 @@ function skipValue(text: string, start: number, depth: number): number {
   switch (text[index]) {
     case '[':
       return skipList(text, index, { end: ']', name: 'array' }, (at) => skipValue(text, at, depth + 1));
-    case '{':
+    case '{': {
+      const names = new Set<unknown>();
       return skipList(text, index, { end: '}', name: 'object' }, (at) => {
-        const colon = skipSpace(text, skipName(text, at));
+        const end = skipName(text, at);
+        if (names.size === names.add(JSON.parse(text.slice(at, end))).size) throw new Fault(at, NAMED_TWICE);
+        const colon = skipSpace(text, end);
         if (text[colon] !== ':') throw new Fault(colon, 'a colon is missing after the name of a member');
         return skipValue(text, colon + 1, depth + 1);
       });
+    }
     case '"':
       return skipString(text, index);
     default: {

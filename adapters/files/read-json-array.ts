@@ -1,6 +1,7 @@
 import { ENTRY_BYTES_MAX } from '../../application/ports/client-store.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { jsonFault, NAMED_TWICE } from './json-fault.ts';
 
 const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE] = ['"', '\\', ',', '[', ']'].map((text) => text.charCodeAt(0));
 const [OPEN_OBJECT, CLOSE_OBJECT, LINE_FEED] = ['{', '}', '\n'].map((text) => text.charCodeAt(0));
@@ -19,7 +20,7 @@ export type JsonEntry = Result<unknown, JsonProblem>;
 /**
  * Reads a JSON array (RFC 8259): for each chunk the entries that end in it, so that a text of any length takes no more memory
  * than a chunk and the largest entry. Only the borders of entries are found here, which are commas and brackets outside of
- * strings; `JSON.parse` decides what an entry is. So a stream is accepted if and only if `JSON.parse` accepts its text as an
+ * strings; `parseJson` decides what an entry is. So a stream is accepted if and only if `parseJson` accepts its text as an
  * array, except for an entry of more than 1 MiB.
  */
 export async function* readJsonArray(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly JsonEntry[]> {
@@ -101,7 +102,9 @@ class ArraySplitter {
     if (text.length > ENTRY_BYTES_MAX) return problem(position, TOO_LONG);
     if (isMissing) return problem(position, `is missing: a comma before the end of the array, in line ${line}`);
     const value = parseJson(text.toString());
-    return value === undefined ? problem(position, `is not JSON; it begins in line ${line}`) : success(value);
+    if (value !== undefined) return success(value);
+    const what = jsonFault(text.toString())?.endsWith(NAMED_TWICE) ? 'names a member twice' : 'is not JSON';
+    return problem(position, `${what}; it begins in line ${line}`);
   }
 }
 

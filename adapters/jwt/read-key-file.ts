@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject, sign, verify } from 'node:crypto';
+import { parseJson } from '../../domain/parse-json.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { KEY_TYPES, type TokenAlgorithm } from '../../domain/token-key.ts';
 import { ALGORITHMS, isUsableKey } from './algorithms.ts';
@@ -15,13 +16,15 @@ const KID = /^[^\p{C}\p{Zl}\p{Zp}]{1,255}$/u;
 
 const CONVERT = 'convert it with openssl pkey -in <this file> -out <new file>';
 
-/** What people give in place of it, by the label of the PEM (RFC 7468), and what to do then. */
+/** What people give in place of it, by a part of the text such as the label of a PEM (RFC 7468), and what to do then. */
 const KINDS = [
-  { label: 'RSA PRIVATE KEY', cure: `; this is PKCS#1: ${CONVERT}` },
-  { label: 'ENCRYPTED PRIVATE KEY', cure: `; this one has a passphrase: ${CONVERT}` },
-  { label: 'EC PRIVATE KEY', cure: `; this is SEC 1: ${CONVERT}` },
-  { label: 'PUBLIC KEY', cure: '; this is the public key' },
-  { label: 'CERTIFICATE', cure: '; this is a certificate' },
+  { mark: '-----\\n', cure: '; each \\n in it has to be a line break' },
+  { mark: 'LS0tLS1CRUdJTi', cure: '; this is base64 of a PEM file: decode it with base64 -d' },
+  { mark: 'BEGIN RSA PRIVATE KEY-----', cure: `; this is PKCS#1: ${CONVERT}` },
+  { mark: 'BEGIN ENCRYPTED PRIVATE KEY-----', cure: `; this one has a passphrase: ${CONVERT}` },
+  { mark: 'BEGIN EC PRIVATE KEY-----', cure: `; this is SEC 1: ${CONVERT}` },
+  { mark: 'BEGIN PUBLIC KEY-----', cure: '; this is the public key' },
+  { mark: 'BEGIN CERTIFICATE-----', cure: '; this is a certificate' },
 ] as const;
 
 /**
@@ -32,7 +35,7 @@ export function readKeyFile(text: string, algorithm: TokenAlgorithm): Result<Key
   const jwk = parseObject(text);
   const key = jwk === undefined ? readPem(text) : readJwk(jwk);
   if (key === undefined) {
-    const kind = KINDS.find(({ label }) => text.includes(`-----BEGIN ${label}-----`));
+    const kind = KINDS.find(({ mark }) => text.includes(mark));
     return failure([`must be a private key as PKCS#8 PEM without a passphrase, or as a JWK${kind?.cure ?? ''}`]);
   }
   const { kind, rule } = KEY_TYPES[algorithm];
@@ -91,7 +94,7 @@ function readJwk(jwk: Readonly<Record<string, unknown>>): KeyObject | undefined 
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  const value = attempt(() => JSON.parse(text) as unknown);
+  const value = parseJson(text);
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { lookupOf as lookupOfFields } from '../../application/client-lookup.ts';
 import type { ClientLookup } from '../../application/ports/client-repository.ts';
-import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
+import { type ClientRegistrationFields, FIELD_BYTES_MAX } from '../../domain/client-registration.ts';
 import { StoredSecret, selectSecret } from '../../domain/stored-secret.ts';
 import { STATEMENT_START } from './database-time.ts';
 import { defineTable, migratedTable } from './table.ts';
@@ -24,6 +24,15 @@ export const CLIENTS = defineTable(
   }),
   'read',
 );
+
+/** A text, or zeros that are longer than any valid one in place of more bytes. The server knows the length without reading the text. */
+export const bounded = (text: string, bytes = FIELD_BYTES_MAX) =>
+  `case when pg_catalog.octet_length(${text}) <= ${bytes} then ${text} else pg_catalog.repeat('0', ${bytes}) end`;
+
+/** The columns of a look-up. */
+export const BOUNDED_COLUMNS = Object.entries(CLIENTS.columns)
+  .map(([property, column]) => `${bounded(`clients.${column}::text`)} as "${property}"`)
+  .join(', ');
 
 /** Further secrets of clients, with ids. */
 export const CLIENT_SECRETS = migratedTable(
@@ -49,13 +58,13 @@ const IS_CLIENT = `${CLIENTS.columns.clientId} operator(pg_catalog.=) $1`;
 /** Parameters: the client id, twice. Compared once more as text, since a column may ignore case or spaces. */
 const IS_EXACTLY_CLIENT = `${IS_CLIENT} and ${CLIENTS.columns.clientId}::text = $2::text collate "C"`;
 
-const SECRET_AND_ROWS = `pg_catalog.min(${CLIENTS.columns.clientSecret}::text) as "secret", pg_catalog.count(*)::text as "rows"`;
+const SECRET_AND_ROWS = `pg_catalog.min(${bounded(`${CLIENTS.columns.clientSecret}::text`)}) as "secret", pg_catalog.count(*)::text as "rows"`;
 
 /**
  * The encoding of the secret with an id, of one registration. Parameters 2 and 3: client id and secret id. The look-up is
  * made whether the client is registered or not; a missing registration has an id that no row has.
  */
-const namedSecretOf = (registrationId: string) => `(select encoded from $schema.client_secrets
+const namedSecretOf = (registrationId: string) => `(select ${bounded('encoded')} from $schema.client_secrets
       where client_id = $2 and registration_id = coalesce(${registrationId}, '') and secret_id = $3
         and (expires_at is null or expires_at > ${STATEMENT_START})) as "named"`;
 
@@ -75,14 +84,14 @@ export const clientIds = (parameter: string) =>
  */
 export const FIND_CLIENTS = {
   name: 'find_clients',
-  text: `select ${CLIENTS.selectList} from $schema.clients where ${CLIENTS.columns.clientId} operator(pg_catalog.=) any (${clientIds('$1')})
+  text: `select ${BOUNDED_COLUMNS} from $schema.clients where ${CLIENTS.columns.clientId} operator(pg_catalog.=) any (${clientIds('$1')})
     limit ${CLIENT_ROWS_MAX}`,
 } as const;
 
 /** The row of one client with the secret that an id selects. Parameters: client id, client id and secret id. Two rows are requested, to notice an id that is not unique. */
 export const FIND_CLIENT_BY_SECRET = {
   name: 'find_client_by_secret',
-  text: `select ${CLIENTS.selectList}, ${namedSecretOf(`clients.${CLIENTS.columns.id}::text`)}
+  text: `select ${BOUNDED_COLUMNS}, ${namedSecretOf(`clients.${CLIENTS.columns.id}::text`)}
     from $schema.clients where ${IS_CLIENT} limit 2`,
 } as const;
 

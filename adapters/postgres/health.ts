@@ -69,9 +69,10 @@ export class DatabaseHealth {
   readiness(): Readiness {
     const [first, ...others] = this.#tables;
     if (first?.health.fault !== undefined) return { ready: false, reason: reasonOf(first.health.fault) };
-    const notes = others.flatMap(({ probe: { table }, health: { fault } }) =>
+    const ofOthers = others.flatMap(({ probe: { table }, health: { fault } }) =>
       fault === undefined ? [] : `${table}: ${reasonOf(fault)}`,
     );
+    const notes = [first?.health.note ?? [], ofOthers].flat();
     return notes.length === 0 ? { ready: true } : { ready: true, note: notes.join('; ') };
   }
 

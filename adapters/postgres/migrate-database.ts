@@ -1,9 +1,10 @@
 import type { PoolClient } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import { CLIENTS } from './client-entity.ts';
 import { type Connection, openConnection, type Warn } from './connection.ts';
 import { storeFault } from './fault.ts';
 import { MIGRATIONS } from './migrations.ts';
-import type { TableUser } from './own-tables.ts';
+import { FIND_OWN_TABLES, lostClients, type TableUser } from './own-tables.ts';
 import { grantOf, holdsGrant, tablesOf } from './privileges.ts';
 import { type FoundTable, findTable } from './search-path.ts';
 import { warnOfSchemas } from './shared-schemas.ts';
@@ -24,7 +25,7 @@ const CREATE_HISTORY = `create table $schema.${HISTORY} (
   id serial primary key, name varchar(255) not null, executed_at timestamptz(6) not null default current_timestamp(6))`;
 
 interface MigrationOptions {
-  /** The tables that the service would create itself when it starts. */
+  /** The tables beside `clients` that the service would create itself when it starts. */
   readonly created?: readonly CreatedTable[];
   /** A role that gets what it needs of the tables. */
   readonly grantTo?: string | undefined;
@@ -50,8 +51,9 @@ interface Step {
  */
 export async function migrateDatabase(
   url: string,
-  { created = [], grantTo, roleFor = 'service', dryRun = false, warn }: MigrationOptions = {},
+  { created: more = [], grantTo, roleFor = 'service', dryRun = false, warn }: MigrationOptions = {},
 ): Promise<readonly string[]> {
+  const created = [CLIENTS, ...more];
   const migrated = MIGRATIONS.flatMap(({ tables }) => Object.keys(tables));
   const there = new Set([...created.map(({ name }) => name), ...migrated]);
   // The second one looks at the schemas.
@@ -100,6 +102,9 @@ async function creationSteps(
   created: readonly CreatedTable[],
 ): Promise<readonly Step[]> {
   const steps: Step[] = [];
+  const { rows } = await client.query<{ readonly name: string }>(FIND_OWN_TABLES);
+  const lost = lostClients(rows);
+  if (lost !== undefined) throw unusable(lost);
   for (const { name } of created) {
     if (await isThere(client, name)) continue;
     steps.push({ statement: await connection.createTableSql(name), done: `Created: ${name}` });

@@ -20,3 +20,20 @@ export const OWN_TABLES: Readonly<Record<string, Partial<Record<TableUser, reado
 };
 
 export const TABLE_NAMES = Object.keys(OWN_TABLES);
+
+/** An empty table in the place of a lost one would have every client refused. */
+export const BRING_BACK = 'bring it back, from a backup or from where it was moved to';
+
+/** Why `clients` is missing although others of these tables are there; undefined if it is not, or in a new database. */
+export function lostClients(rows: readonly { readonly name: string }[]): string | undefined {
+  const there = rows.map(({ name }) => name);
+  if (there.includes('clients') || there.length === 0) return undefined;
+  return `table clients does not exist, and ${there.join(', ')} does: ${BRING_BACK}`;
+}
+
+/** Which of those that have a user are there. */
+export const FIND_OWN_TABLES = `select name from (values ${TABLE_NAMES.filter(
+  (name) => name !== 'client_credentials_migrations',
+)
+  .map((name) => `('${name}', '$schema.${name}')`)
+  .join(', ')}) as tables (name, place) where pg_catalog.to_regclass(place) is not null`;

@@ -6,6 +6,7 @@ import { DETAILS_MAX, EXPIRES_SOON_SECONDS, type ExpiringCredentials } from '../
 import { isClientId } from '../../domain/client-registration.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, type StoredSecret } from '../../domain/stored-secret.ts';
 import {
+  bounded,
   CLIENT_SECRETS,
   CLIENTS,
   type ClientRecord,
@@ -101,8 +102,8 @@ export const CLIENT_RESOURCES = migratedTable(
 /** One round trip by the primary key. */
 const FIND_RESOURCES = {
   name: 'find_resources',
-  text: `select resource from $schema.client_resources where client_id = $1 and registration_id = $2
-    order by resource limit ${DETAILS_MAX.resources}`,
+  text: `select ${bounded('resource')} as resource from $schema.client_resources where client_id = $1 and registration_id = $2
+    order by client_resources.resource limit ${DETAILS_MAX.resources}`,
 } as const;
 
 /** Resources in the table `client_resources`: read at every look-up, never written and never cached. */

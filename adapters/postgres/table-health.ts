@@ -15,6 +15,8 @@ export interface TableProbe {
   prepare(): Promise<'created' | 'found' | 'missing'>;
   /** @param isSuspected a fault is known: what only a real write finds out, such as a full disk, is worth one that is undone. */
   check(isSuspected?: boolean): Promise<void>;
+  /** What is hardly meant, although the table can be used. */
+  note?(): Promise<string | undefined>;
 }
 
 /** Milliseconds between probes of a table that is well, of one that may have changed, and of one whose fault has lasted. */
@@ -38,6 +40,7 @@ export class TableHealth {
   isThere: boolean | undefined;
   /** Why the table cannot be used; undefined if it can, or if the fault may pass. */
   fault: unknown;
+  note: string | undefined;
   /** Set when a statement fails, until the next probe begins. */
   isSuspected = false;
   readonly #probe: TableProbe;
@@ -88,6 +91,7 @@ export class TableHealth {
         this.isThere = outcome !== 'missing';
       }
       if (this.isThere) await this.#probe.check(isSuspected);
+      this.note = await this.#probe.note?.().catch(() => undefined);
       this.#succeeded();
     } catch (fault) {
       this.#failed(fault, begin);

@@ -1,9 +1,11 @@
 import type { EntitySchema } from '@mikro-orm/core';
+import { NO_CLIENT } from '../../application/client-lookup.ts';
 import type { Dependency } from '../../application/ports/health-check.ts';
 import type { DatabaseName } from '../../application/ports/telemetry.ts';
 import { acquireTimeoutMs, type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
 import { DatabaseHealth, type DatabaseLog } from './health.ts';
+import { BRING_BACK, FIND_OWN_TABLES, lostClients } from './own-tables.ts';
 import { Runner, runStatement, type Statement } from './runner.ts';
 import type { ShadowedTable } from './search-path.ts';
 import { findSchemaRisks } from './shared-schemas.ts';
@@ -14,7 +16,7 @@ import { TableSlots } from './table-slots.ts';
 export interface TableDefinition<Property extends string = string> {
   readonly name: string;
   /** Creates the table if it is missing. Undefined: `npm run migrate` creates it. */
-  readonly schema?: EntitySchema;
+  readonly schema?: EntitySchema | undefined;
   /** The columns, by property of the record. An existing table must have them; it may have more. */
   readonly columns: Readonly<Record<Property, string>>;
   /** Reads every column as text under the name of its property: ids beyond 2^53 keep their digits, whatever type a column has. */
@@ -93,10 +95,14 @@ export async function openTable(
   const tables = [definition, ...more];
   const onShadowed = (table: ShadowedTable) => log({ event: 'table_shadowed', ...table });
   const connection = await openConnection({ ...options, onShadowed }, ...tables.flatMap(({ schema }) => schema ?? []));
-  const probeOf = (table: TableDefinition) =>
-    probeTable(table, connection, (isSuspected) =>
-      table === definition && read !== undefined ? read : useNoRow(table, isSuspected),
-    );
+  const note = async () => {
+    const rows = await runStatement(connection, { text: `select from $schema.${definition.name} limit 1` });
+    return rows.length === 0 ? NO_CLIENT : undefined;
+  };
+  const probeOf = (table: TableDefinition): TableProbe =>
+    table === definition && read !== undefined
+      ? { ...probeTable(table, connection, () => read), note }
+      : probeTable(table, connection, (isSuspected) => useNoRow(table, isSuspected));
   const health = new DatabaseHealth(tables.map(probeOf), log);
   // Notices that the server closed an idle connection before a request uses it.
   connection.pool.on('error', () => health.suspected());
@@ -155,8 +161,8 @@ function useNoRow(table: TableDefinition, isSuspected: boolean): Statement {
 }
 
 /**
- * Creates a missing table and never alters an existing one. If two replicas start at once, both find the table. The catalog
- * names what is missing, and the statement finds out what only a statement can: a lock, or an index or a file that is broken.
+ * Creates a missing table, `clients` only where there is none of our tables, and the others after it; never alters an existing one. If
+ * two replicas start at once, both find the table. The catalog names what is missing, and the statement finds out what only a statement can: a lock, or an index or a file that is broken.
  *
  * @param use returns what checks run.
  */
@@ -178,10 +184,18 @@ export function probeTable(
       });
     },
     async prepare() {
+      const there = await runStatement<{ readonly name: string }>(connection, { text: FIND_OWN_TABLES });
+      // Looked for after the others: whoever creates them, creates `clients` first.
       if ((await readColumns()).length > 0) return 'found';
       if (isOptional) return 'missing';
-      if (table.schema !== undefined) return (await create(table, connection)) ? 'created' : 'found';
-      throw new TableUnusable(`table ${table.name} does not exist: run npm run migrate`);
+      const lost = table.name === 'clients' ? lostClients(there) : undefined;
+      if (lost !== undefined) throw new TableUnusable(lost);
+      const before = table.name === 'clients' ? `; if it was there before, ${BRING_BACK}` : '';
+      if (table.schema === undefined)
+        throw new TableUnusable(`table ${table.name} does not exist: run npm run migrate${before}`);
+      const mayBeCreated = table.name === 'clients' || there.some(({ name }) => name === 'clients');
+      if (!mayBeCreated) throw new Error('table clients is not there yet');
+      return (await create(table, connection)) ? 'created' : 'found';
     },
   };
 }
@@ -201,7 +215,8 @@ async function create({ name }: TableDefinition, connection: Connection): Promis
 }
 
 function assertUsable({ name: table, columns, access }: TableDefinition, found: readonly Column[]): void {
-  if (found.length === 0) throw new TableUnusable(`table ${table} does not exist`);
+  const cure = table === 'clients' ? `: ${BRING_BACK}` : '';
+  if (found.length === 0) throw new TableUnusable(`table ${table} does not exist${cure}`);
   const without = (isGood: (column: Column) => boolean) =>
     Object.values(columns).filter((name) => !found.some((column) => column.name === name && isGood(column)));
   const missing = without(() => true);

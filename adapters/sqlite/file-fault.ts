@@ -86,9 +86,14 @@ function explainSystem(path: string, fault: unknown): unknown {
   return new FileUnusable(path, ...(SYSTEM_PROBLEMS[code] ?? other));
 }
 
-export function missing(path: string): FileUnusable {
+/** An empty file in the place of a lost one would have every client refused. */
+export const BRING_BACK = 'bring it back, from a backup or from where it was moved to';
+export const MIGRATE = `npm run migrate creates it; if it was there before, ${BRING_BACK}`;
+
+/** @param cure if only the file is missing. */
+export function missing(path: string, cure = MIGRATE): FileUnusable {
   const folder = found(dirname(path));
-  if (folder?.isDirectory()) return new FileUnusable(path, 'does not exist', 'npm run migrate creates it');
+  if (folder?.isDirectory()) return new FileUnusable(path, 'does not exist', cure);
   return new FileUnusable(path, ...(folder ? IN_FILE : NO_FOLDER));
 }
 

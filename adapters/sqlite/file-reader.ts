@@ -1,13 +1,12 @@
 import { realpathSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import type { BrokenRegistration } from '../../application/client-lookup.ts';
+import { type BrokenRegistration, NO_CLIENT } from '../../application/client-lookup.ts';
 import { PeriodicTask } from '../../application/periodic-task.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Dependency, Readiness } from '../../application/ports/health-check.ts';
 import type { StatementTimes } from '../../application/ports/telemetry.ts';
-import { exists, explain, FileUnusable, missing } from './file-fault.ts';
+import { BRING_BACK, exists, explain, FileUnusable, MIGRATE, missing } from './file-fault.ts';
 import { schemaVersion } from './file-schema.ts';
-import { MIGRATIONS } from './migrations.ts';
 
 /** What an operator needs to know about the file, apart from requests. */
 type FileLine =
@@ -45,6 +44,8 @@ export class FileReader implements Dependency {
   /** Which file is open: the path may lead to another one since. */
   #identity = '';
   #fault: unknown = new Error('not open');
+  #wasUsable = false;
+  #hasClient = true;
   /** The reason that the log has of the fault that is there now. */
   #logged: string | undefined;
 
@@ -54,9 +55,10 @@ export class FileReader implements Dependency {
     this.#times = times;
   }
 
-  /** Throws FileUnusable if waiting would not help. After any other fault, resolves and continues to try. */
-  static async open(path: string, log: FileLog, times?: StatementTimes): Promise<FileReader> {
+  /** Throws FileUnusable if waiting would not help. After any other fault, resolves and continues to try. @param wasUsable it was in use. */
+  static async open(path: string, log: FileLog, times?: StatementTimes, wasUsable = false): Promise<FileReader> {
     const reader = new FileReader(path, log, times);
+    reader.#wasUsable = wasUsable;
     await reader.#looking.start();
     const fault = reader.#fault;
     if (fault !== undefined && !(fault instanceof FileUnusable && !fault.lasts)) {
@@ -67,7 +69,8 @@ export class FileReader implements Dependency {
   }
 
   readiness(): Readiness {
-    return this.#fault === undefined ? { ready: true } : { ready: false, reason: messageOf(this.#fault) };
+    if (this.#fault !== undefined) return { ready: false, reason: messageOf(this.#fault) };
+    return { ready: true, ...(!this.#hasClient && { note: NO_CLIENT }) };
   }
 
   /** The rows of a statement that never changes, as they are stored now. Throws DependencyUnavailable. */
@@ -106,23 +109,23 @@ export class FileReader implements Dependency {
   /** Opens the file, or opens it again if the path leads to another one, and reads its schema. False if it cannot be used. */
   #look(): boolean {
     try {
-      if (!exists(this.#path)) throw missing(this.#path);
+      const cure = this.#wasUsable ? BRING_BACK : MIGRATE;
+      if (!exists(this.#path)) throw missing(this.#path, cure);
       const identity = identityOf(this.#path);
       if (this.#database === undefined || identity !== this.#identity) {
         this.#closeDatabase();
         this.#database = new DatabaseSync(this.#path, { readOnly: true, timeout: BUSY_MS });
         this.#identity = identity;
       }
-      const version = schemaVersion(this.#database, this.#path);
-      if (version < MIGRATIONS.length)
-        throw new FileUnusable(this.#path, 'has no table clients, or an older schema', 'npm run migrate');
-      this.#database.prepare('select id from clients limit 1').get();
+      schemaVersion(this.#database, this.#path, cure);
+      this.#hasClient = this.#database.prepare('select id from clients limit 1').get() !== undefined;
       for (const text of this.#texts) this.#prepare(text);
     } catch (fault) {
       this.#failed(fault);
       return false;
     }
     this.#fault = undefined;
+    this.#wasUsable = true;
     if (this.#logged !== undefined) this.#log({ event: 'database_available' });
     this.#logged = undefined;
     return true;

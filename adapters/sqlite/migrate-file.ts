@@ -1,15 +1,14 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { exists, storeFault } from './file-fault.ts';
+import { exists, MIGRATE, missing, storeFault } from './file-fault.ts';
 import { APPLICATION_ID, schemaVersion } from './file-schema.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 /** How long a program waits for another one that writes, in milliseconds. */
 const BUSY_MS = 10_000;
 
-/** Creates the file if it is missing, for its owner only, and opens it to write. Throws FileUnusable and the faults of SQLite and the system. */
+/** Opens the file to write. Throws FileUnusable and the faults of SQLite and the system. */
 function openToWrite(path: string): DatabaseSync {
-  if (!exists(path)) closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { timeout: BUSY_MS });
   try {
     schemaVersion(database, path);
@@ -58,15 +57,24 @@ export function inTransaction<Outcome>(
 }
 
 /**
- * Opens the file, creates it if it is missing, and runs its migrations, all in one transaction. Of several programs that do this
- * at once, one does the work. Throws DependencyUnavailable if the file cannot be used.
+ * Opens the file, creates it if it is missing, for its owner only, and runs its migrations, all in one transaction. Of several
+ * programs that do this at once, one does the work; with `refuse`, none: the file must have been migrated. Throws
+ * DependencyUnavailable if the file cannot be used.
  */
-export function openMigrated(path: string): { readonly database: DatabaseSync; readonly done: readonly string[] } {
+export function openMigrated(
+  path: string,
+  lacking: 'create' | 'refuse' = 'create',
+): { readonly database: DatabaseSync; readonly done: readonly string[] } {
   let database: DatabaseSync | undefined;
   try {
+    if (!exists(path)) {
+      if (lacking === 'refuse') throw missing(path);
+      closeSync(openSync(path, 'a', 0o600));
+    }
     const opened = openToWrite(path);
     database = opened;
-    if (schemaVersion(opened, path) === MIGRATIONS.length) return { database, done: [] };
+    if (schemaVersion(opened, path, lacking === 'refuse' ? MIGRATE : undefined) === MIGRATIONS.length)
+      return { database, done: [] };
     const done = inTransaction(opened, () => {
       const migrations = MIGRATIONS.slice(schemaVersion(opened, path));
       for (const statement of migrations.flatMap(({ statements }) => statements)) opened.exec(statement);

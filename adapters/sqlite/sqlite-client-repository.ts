@@ -4,7 +4,7 @@ import type { ClientResources } from '../../application/ports/client-resources.t
 import type { StatementTimes } from '../../application/ports/telemetry.ts';
 import { followFigures } from '../../application/storage-figures.ts';
 import { DETAILS_MAX, EXPIRES_SOON_SECONDS, type ExpiringCredentials } from '../../domain/client-details.ts';
-import { type ClientRegistrationFields, isClientId } from '../../domain/client-registration.ts';
+import { type ClientRegistrationFields, FIELD_BYTES_MAX, isClientId } from '../../domain/client-registration.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, StoredSecret, selectSecret } from '../../domain/stored-secret.ts';
 import { type FileLog, FileReader } from './file-reader.ts';
 
@@ -12,20 +12,29 @@ import { type FileLog, FileReader } from './file-reader.ts';
 export const FIELDS = `clients.id || '' as "id", clients.client_id as "clientId", client_secret as "clientSecret",
   client_name as "clientName", scope`;
 
+/** A text, or zeros that are longer than any valid one in place of more bytes. SQLite knows the length without reading the text. */
+export const bounded = (text: string, bytes = FIELD_BYTES_MAX) =>
+  `case when octet_length(${text}) <= ${bytes} then ${text} else hex(zeroblob(${bytes})) end`;
+
+/** The same for look-ups. */
+export const LOOKED_UP = `clients.id || '' as "id", ${bounded('clients.client_id')} as "clientId",
+  ${bounded('client_secret')} as "clientSecret", ${bounded('client_name')} as "clientName", ${bounded('scope')} as scope`;
+
 /** The encoding of the secret that an id selects. The look-up is made whether the client is registered or not. */
-const namedSecretOf = (registrationId: string) => `(select encoded from client_secrets
+const namedSecretOf = (registrationId: string) => `(select ${bounded('encoded')} from client_secrets
     where registration_id = coalesce(${registrationId}, 0) and secret_id = ?2
       and (expires_at is null or expires_at > unixepoch())) as "named"`;
 
-const FIND_CLIENT = `select ${FIELDS}, ${namedSecretOf('clients.id')} from clients where client_id = ?1`;
+const FIND_CLIENT = `select ${LOOKED_UP}, ${namedSecretOf('clients.id')} from clients where client_id = ?1`;
 
 /** One row whether the client id is registered or not. */
 const FIND_SECRET = `select secret, id, ${namedSecretOf('id')}
-  from (select max(client_secret) as secret, max(id) as id from clients where client_id = ?1)`;
+  from (select max(${bounded('client_secret')}) as secret, max(id) as id from clients where client_id = ?1)`;
 
 /** As two digits, also behind a lock or another prefix. Reads the whole table: once, when the service starts. */
 const FIND_COSTS = `select distinct substr(encoded, instr(encoded, '$2') + 4, 2) as "cost"
-  from (select client_secret as encoded from clients union all select encoded from client_secrets) where encoded like '%$2_$__$%'`;
+  from (select client_secret as encoded from clients union all select encoded from client_secrets)
+  where octet_length(encoded) <= ${FIELD_BYTES_MAX} and encoded like '%$2_$__$%'`;
 
 const countExpiring = (table: string) => `(select count(*) from ${table}
     where expires_at > unixepoch() and expires_at <= unixepoch() + ${EXPIRES_SOON_SECONDS})`;
@@ -85,8 +94,8 @@ export function isStorable(clientId: string): boolean {
   return isClientId(clientId) && clientId.isWellFormed();
 }
 
-const FIND_RESOURCES = `select resource from client_resources join clients on registration_id = clients.id
-  where client_id = ? and clients.id = ? order by resource limit ${DETAILS_MAX.resources}`;
+const FIND_RESOURCES = `select ${bounded('resource')} as resource from client_resources join clients on registration_id = clients.id
+  where client_id = ? and clients.id = ? order by client_resources.resource limit ${DETAILS_MAX.resources}`;
 
 /** Resources in the table `client_resources`: read at every look-up, never written and never cached. */
 export function sqliteClientResources(file: FileReader): ClientResources {

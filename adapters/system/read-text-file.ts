@@ -1,5 +1,6 @@
-import { constants, readFileSync, statSync } from 'node:fs';
+import { constants, existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { failure, type Result, success } from '../../domain/result.ts';
 
 /** What the codes of the system mean for somebody who has to correct a path. */
@@ -75,10 +76,31 @@ const RIGHTS_OF_OTHERS = { write: 0o022, read: 0o044, readOutsideGroup: 0o004 } 
 /** The rule of files that others must not change, in words for an operator. */
 export const OWNER_WRITES = 'must be writable only by its owner (chmod go-w)';
 
-/** Whether other users than the owner have a right to a file. False on Windows, whose modes do not say, and where it cannot be read. */
-export function othersMay(right: keyof typeof RIGHTS_OF_OTHERS, path: string): boolean {
+/** What SQLite keeps beside a file, at the end of all links, and the key ring beside its name. */
+const BESIDE = ['', '-wal', '-shm', '.keys'];
+
+/** The files of these settings that others may write to, or what belongs to them: `KEY_FILE: must be…`. */
+export function ownersProblems(settings: readonly string[], given: Readonly<Record<string, string | undefined>>) {
+  return settings.flatMap((name) => {
+    const path = given[name] ?? '';
+    const places = existsSync(path) ? [path, realpathSync(path)] : [];
+    const end = BESIDE.find((ending) => places.some((place) => othersMay('write', place + ending)));
+    return end === undefined ? [] : `${name}: ${end && `its ${end} `}${OWNER_WRITES}`;
+  });
+}
+
+const PROGRAM = fileURLToPath(new URL('../..', import.meta.url));
+
+/**
+ * Whether other users than the owner have a right to a file. False on Windows, whose modes do not say, and where it cannot be read.
+ * A group that may write to the folder of the program, as with umask 002, may write to the files in it.
+ */
+export function othersMay(right: keyof typeof RIGHTS_OF_OTHERS, path: string, program = PROGRAM): boolean {
   try {
-    return process.platform !== 'win32' && (statSync(path).mode & RIGHTS_OF_OTHERS[right]) !== 0;
+    const [file, folder] = [statSync(path), statSync(program)];
+    const isInside = resolve(path).startsWith(program) && file.gid === folder.gid;
+    const trusted = right === 'write' && isInside ? folder.mode & 0o020 : 0;
+    return process.platform !== 'win32' && (file.mode & RIGHTS_OF_OTHERS[right] & ~trusted) !== 0;
   } catch {
     return false;
   }

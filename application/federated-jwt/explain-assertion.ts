@@ -33,6 +33,8 @@ type ExplainedSignature = AssertionVerdict | { readonly unavailable: string };
 export interface AssertionExplanation {
   /** The reason of the refusal; undefined if the assertion is accepted. The signature counts only if it could be verified. */
   readonly reason?: RefusalReason;
+  /** What is wrong with a malformed assertion. */
+  readonly fault?: string;
   /** The client that gets the token. */
   readonly clientId?: string;
   /** Absent for a malformed assertion. */
@@ -68,7 +70,7 @@ export class ExplainAssertion {
     const { issuers, clients, clock, maxAgeSeconds } = this.#parts;
     const at = clock.now();
     const parsed = ClientAssertion.parse(compact);
-    if (!parsed.ok) return { reason: parsed.problem, rules: [], at };
+    if (!parsed.ok) return { reason: 'assertion_malformed', fault: parsed.problem, rules: [], at };
     const assertion = parsed.value;
     const issuer = issuers.find(type, assertion.claims);
     if (issuer === undefined) return { reason: 'assertion_issuer_untrusted', assertion, rules: [], at };

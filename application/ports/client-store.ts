@@ -1,9 +1,9 @@
 import type { ClientDetails, ClientKey } from '../../domain/client-details.ts';
-import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
+import { type ClientRegistrationFields, FIELD_MAX_LENGTH, type NewClient } from '../../domain/client-registration.ts';
 import type { Result } from '../../domain/result.ts';
 
-/** The longest text that is read for display, in characters; a longer one comes cut to this length. */
-export const DISPLAYED_TEXT_MAX = 20_000;
+/** The longest text that is read, in characters; a longer one comes cut to this length, and is not valid. */
+export const DISPLAYED_TEXT_MAX = FIELD_MAX_LENGTH + 1;
 
 /** The most bytes of an entry of a clients file. It bounds the memory of an import and of an export. */
 export const ENTRY_BYTES_MAX = 1_048_576;

@@ -49,7 +49,7 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
     const { sub, exp, jti: assertionId = '' } = assertion.claims;
     const now = clock.now();
     const reason = refusalOfKeyAssertion(assertion, { now, audiences, maxLifetimeSeconds, clientId });
-    if (reason !== undefined) return refusedOpenly(reason, keyAssertionExpectations(this.#parts));
+    if (reason !== undefined) return refusedOpenly(reason, keyAssertionExpectations(this.#parts, assertion));
 
     const { registrationId, keys } = await clientKeys.findKeys(sub);
     const current = keys.filter((key) => !hasExpired(key, now));

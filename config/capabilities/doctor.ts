@@ -16,7 +16,8 @@ import {
   inspectWritableFile,
 } from '../../adapters/system/inspect-host.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
-import { readTextFile } from '../../adapters/system/read-text-file.ts';
+import { ownersProblems, readTextFile } from '../../adapters/system/read-text-file.ts';
+import { inspectRows } from '../../application/client-lookup.ts';
 import type { CheckState } from '../../application/ports/health-check.ts';
 import { type Finding, fine, type Inspection, note, problem } from '../../application/ports/inspection.ts';
 import { DATABASES } from '../../application/ports/telemetry.ts';
@@ -30,7 +31,7 @@ import { loadConfiguration } from '../settings/load-configuration.ts';
 import { hostHint } from '../settings/platform.ts';
 import type { Environment } from '../settings/read-environment.ts';
 import { settingDoubts } from '../settings/setting-doubts.ts';
-import type { Settings } from '../settings/settings.ts';
+import { CORE_GROUPS, type Settings } from '../settings/settings.ts';
 
 /** Entries of CLIENTS_FILE that are named one by one. */
 const DOUBTS_MAX = 10;
@@ -65,7 +66,12 @@ async function openInspections(environment: Environment, kid?: string): Promise<
   return [
     {
       name: 'settings',
-      inspect: async () => [...inspectSettings(loaded.value), ...notesOf(settingDoubts(environment))],
+      inspect: async () => [
+        ...inspectSettings(loaded.value),
+        // Files of keys have inspections of their own.
+        ...ownersProblems(CORE_GROUPS.storage.ownersFiles ?? [], environment).map((text) => problem(text, WRITERS)),
+        ...notesOf(settingDoubts(environment)),
+      ],
     },
     { name: 'service', inspect: async () => inspectRunning(running, settings) },
     {
@@ -80,7 +86,7 @@ async function openInspections(environment: Environment, kid?: string): Promise<
     ...on(keyFile !== undefined, 'key file', async () => inspectKeyFile(keyFile ?? '', 'forge tokens')),
     ...on(secret !== undefined, 'key secret', async () => inspectKeySecretFile(secret ?? '')),
     ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '', { isRequired })),
-    ...on(settings.CLIENT_REPOSITORY === 'sqlite', 'database file', () => inspectFile(settings)),
+    ...on(settings.CLIENT_REPOSITORY === 'sqlite', 'database file', () => inspectFile(settings, isRunning)),
     ...on(url !== undefined, 'database', () => inspectDatabaseOf(settings, isRunning)),
     ...CAPABILITIES.flatMap(({ name, inspect }) => inspect?.(loaded.value, own.get(name), kid) ?? []),
     { name: 'public URL', inspect: () => inspectBaseUrl({ ...publicUrls(settings), kid }, isRunning) },
@@ -162,14 +168,21 @@ function inspectCheck(check: CheckState): readonly Finding[] {
   return [problem(text, cureOr('fix that; it becomes ready without a restart'))];
 }
 
+const WRITERS = 'chmod go-w; whoever writes there decides who gets tokens';
+const ADD = 'npm run clients -- add <client-id> --name … --scope …';
+
 /** Whether the file can be read as the service reads it. */
-async function inspectFile({ DATABASE_FILE: file = '' }: Settings): Promise<readonly Finding[]> {
+async function inspectFile({ DATABASE_FILE: file = '' }: Settings, isRunning: boolean): Promise<readonly Finding[]> {
   const { FileReader } = await import('../../adapters/sqlite/file-reader.ts');
+  const { LOOKED_UP } = await import('../../adapters/sqlite/sqlite-client-repository.ts');
   const path = resolve(file);
-  const opened = await FileReader.open(path, () => {}).catch((fault: Error) => fault);
+  const opened = await FileReader.open(path, () => {}, undefined, isRunning).catch((fault: Error) => fault);
   const state = opened instanceof FileReader ? opened.readiness() : ({ ready: false, reason: opened.message } as const);
+  const rows = `select ${LOOKED_UP} from clients limit 1000`;
+  const findings = opened instanceof FileReader && state.ready ? inspectRows(opened.read(rows)) : [];
   if (opened instanceof FileReader) await opened.close();
-  if (state.ready) return [fine(`${path} can be read`)];
+  const notes = state.ready && state.note !== undefined ? [note(state.note, ADD)] : [];
+  if (state.ready) return [fine(`${path} can be read`), ...notes, ...findings];
   const [, text = state.reason, cure = ''] = /^(.*): (.*)$/s.exec(state.reason) ?? [];
   return [problem(text, cure)];
 }

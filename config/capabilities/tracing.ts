@@ -1,13 +1,16 @@
 import { createStateLog } from '../../adapters/log/state-log.ts';
+import { success } from '../../domain/result.ts';
 import { define } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
-import { readTracingSettings } from './tracing/tracing-settings.ts';
+import { settingsGroup } from '../settings/read-environment.ts';
+import { ignoredVariables, readTracingSettings } from './tracing/tracing-settings.ts';
 
 /** Spans of each request for a collector of OpenTelemetry. */
 export const tracing = define({
   name: 'tracing',
-  read: ({ environment }) => readTracingSettings(environment),
+  settings: settingsGroup({ rows: {}, ignored: ignoredVariables }),
+  read: ({ environment }) => success(readTracingSettings(environment)),
   async register(parts, _service, options) {
     if (options === undefined) return;
     // OpenTelemetry is loaded only where it is used.

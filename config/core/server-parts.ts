@@ -66,7 +66,7 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
       responsePacing: new ResponsePacing(),
       routes: get(PARTS.routes),
       publicPrefix: settings.PUBLIC_METADATA ? WELL_KNOWN : undefined,
-      onRefusal: recordRefusedTokenRequests(get(PARTS.auditLog), get(PARTS.clock)),
+      onRefusal: recordRefusedTokenRequests(get(PARTS.auditLog), get(PARTS.clock), settings.BASE_URL),
     };
   });
   part(parts, PARTS.httpServer, (get) => {

@@ -31,8 +31,14 @@ export function databaseUrlProblem(value: string): string | undefined {
   // A list of hosts, as libpq has it.
   if (!isCut && authority.split('@').at(-1)?.includes(',')) return ONE_HOST;
   if (isCut || !URL.canParse(value) || !isDecodable(rest)) return `${RULE}: ${RESERVED}`;
+  const { username, hostname, pathname, searchParams } = new URL(value);
+  // In their place the driver takes PGUSER, PGHOST and the like, the user of the process, localhost, and the name of the role.
+  const named = { role: searchParams.get('user') || username, host: searchParams.get('host') || hostname };
+  const parts = Object.entries({ ...named, database: pathname.slice(1) });
+  const missing = parts.flatMap(([part, name]) => (name === '' ? part : []));
+  if (missing.length > 0) return `must name the ${missing.join(' and the ')}: ${RULE.replace(/.* /, '')}`;
   // The driver ignores a mode that it does not know: the connection would not be encrypted.
-  const mode = new URL(value).searchParams.getAll('sslmode').at(-1);
+  const mode = searchParams.getAll('sslmode').at(-1);
   return mode === undefined || SSL_MODES.includes(mode) ? undefined : SSL_RULE;
 }
 
@@ -51,19 +57,28 @@ function isDecodable(rest: string): boolean {
 /** Parameters of the URL that are paths of files, which are read for each connection. */
 const FILES = ['sslrootcert', 'sslcert', 'sslkey'];
 
-/** What is wrong with the files that the URL of a database names, with the setting. Shows their paths, and nothing else of the URL. */
+/** Variables that the driver reads too, and that lead to another server, schema or encoding; with the parameters that come before them. */
+const ASSUMED = { PGPORT: 'port', PGOPTIONS: 'options', PGCLIENT_ENCODING: 'client_encoding' };
+
+/** What is wrong with the files and variables that the URL of a database needs, with the setting. Shows paths, and nothing else of the URL. */
 export function databaseFileProblems(
   url: string,
-  { DATABASE_URL }: Environment,
+  environment: Environment,
   readTextFile: ReadTextFile,
 ): readonly string[] {
-  const setting = DATABASE_URL ? 'DATABASE_URL' : 'DATABASE_URL_FILE';
-  const { searchParams } = new URL(url);
-  return FILES.flatMap((parameter) => {
+  const setting = environment['DATABASE_URL'] ? 'DATABASE_URL' : 'DATABASE_URL_FILE';
+  const { searchParams, port } = new URL(url);
+  const assumed = Object.entries(ASSUMED).flatMap(([variable, parameter]) => {
+    const isSet = environment[variable] || process.env[variable];
+    const isNamed = searchParams.get(parameter) || (parameter === 'port' && port);
+    return isSet && !isNamed ? `${variable}: would change what ${setting} means: write it there, or unset it` : [];
+  });
+  const files = FILES.flatMap((parameter) => {
     const path = searchParams.getAll(parameter).at(-1);
     const text = path ? readTextFile(path) : success('');
     return text.ok ? [] : [`${setting}: the file of ${parameter} ${text.problem}`];
   });
+  return [...assumed, ...files];
 }
 
 /** The URL in a file of one line, as container engines mount secrets. Fails with the rule, never with the text. */

@@ -9,6 +9,7 @@ import { CAPABILITIES } from '../capabilities.ts';
 import type { Reading } from '../capability.ts';
 import type { Configuration } from './configuration.ts';
 import { databaseFileProblems, readDatabaseUrl } from './database-url.ts';
+import { invisibleEnd } from './invisible-ends.ts';
 import type { Environment, SettingsGroup } from './read-environment.ts';
 import { CORE_GROUPS, readSettings } from './settings.ts';
 
@@ -26,7 +27,7 @@ export function loadConfiguration(
   /** What the file of a setting holds; undefined where the setting is absent. */
   function load<Value>(name: string, parse: (text: string) => Result<Value, readonly string[]>) {
     const path = environment[name];
-    if (!path) return success(undefined);
+    if (!path || invisibleEnd(path) !== undefined) return success(undefined);
     const text = readTextFile(path);
     const parsed = text.ok ? parse(text.value) : failure([text.problem]);
     return parsed.ok ? parsed : failure(parsed.problem.map((problem) => `${name}: ${problem}`));

@@ -8,7 +8,10 @@ export function settingDoubts(environment: Environment): readonly string[] {
   const effective = effectiveSettings(environment, Object.assign({}, ...SETTINGS_GROUPS.map(({ rows }) => rows)));
   return [
     ...retiredDoubts(environment),
-    ...SETTINGS_GROUPS.flatMap(({ doubts = {} }) => Object.keys(doubts).filter((doubt) => doubts[doubt]?.(effective))),
+    ...SETTINGS_GROUPS.flatMap(({ doubts = {}, ignored }) => [
+      ...Object.keys(doubts).filter((doubt) => doubts[doubt]?.(effective)),
+      ...(ignored?.(environment) ?? []),
+    ]),
     ...SETTINGS_GROUPS.flatMap(({ rows }) => Object.keys(rows))
       .filter((name) => environment[`npm_config_${name.toLowerCase()}`])
       .map(

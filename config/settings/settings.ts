@@ -63,10 +63,10 @@ export const CORE_GROUPS = {
   storage: settingsGroup({
     rows: {
       CLIENT_REPOSITORY: oneOf(...STORAGE_NAMES).describe('where registrations are stored'),
-      CLIENTS_FILE: text().optional().describe('JSON file with the registrations, required for `memory`. An array of `{client_id, client_secret, client_name, scope}`; `client_secret` is a BCrypt encoding, or `{noop}` followed by the plain secret. [Further members](#members-of-a-clients-file) are for other methods'),
-      DATABASE_FILE: text().optional().describe('file of the registrations, required for `sqlite`. `npm run migrate` creates it; [what it needs](operations.md#sqlite)'),
+      CLIENTS_FILE: text().optional().describe('JSON file with the registrations, required for `memory`. An array of `{client_id, client_secret, client_name, scope}`; `client_secret` is a BCrypt encoding, also behind `{bcrypt}`, or `{noop}` followed by the plain secret. [Further members](#members-of-a-clients-file) are for other methods. Only its owner may be able to write to it'),
+      DATABASE_FILE: text().optional().describe('file of the registrations, required for `sqlite`. `npm run migrate` creates it; [what it needs](operations.md#sqlite). Only its owner may be able to write to it'),
       DATABASE_URL: databaseUrl().optional().describe('URL of the database, required for `postgres`: `postgresql://role:password@host:5432/database`'),
-      DATABASE_URL_FILE: text().optional().describe('file with that URL in one line, for container secrets, instead of `DATABASE_URL`. The service reads it again for each new connection, for [another role or password](operations.md#rotating-the-password-of-the-database)'),
+      DATABASE_URL_FILE: text().optional().describe('file with that URL in one line, for container secrets, instead of `DATABASE_URL`. Only its owner may be able to write to it. The service reads it again for each new connection, for [another role or password](operations.md#rotating-the-password-of-the-database)'),
       DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10).describe('maximum number of connections to PostgreSQL'),
       DATABASE_DEADLINE_MS: wholeNumber(100, 30_000).default(2_000).describe('milliseconds that a look-up may take. After that the caller gets 503'),
     },
@@ -81,6 +81,7 @@ export const CORE_GROUPS = {
       'DATABASE_FILE: has no effect without CLIENT_REPOSITORY=sqlite: set that, or leave it out': (given) => given['CLIENT_REPOSITORY'] !== 'sqlite' && given['DATABASE_FILE'],
       'DATABASE_URL: has no effect, since CLIENT_REPOSITORY is not postgres: set CLIENT_REPOSITORY=postgres, or leave it out': (given) => given['CLIENT_REPOSITORY'] !== 'postgres' && (given['DATABASE_URL'] || given['DATABASE_URL_FILE']),
     },
+    ownersFiles: ['CLIENTS_FILE', 'DATABASE_FILE', 'DATABASE_URL_FILE'],
   }),
   authentication: settingsGroup({ rows: {
     CLIENT_AUTHENTICATION_METHODS: listOf(...AUTHENTICATION_METHODS).default(['client_secret_post']).meta({ standard: 'client_secret_post,client_secret_basic', description: 'how clients may authenticate. Only these methods are accepted and published. [Which clients need which](getting-a-token.md)' }),
@@ -137,7 +138,7 @@ export const CORE_GROUPS = {
     rows: {
       HOST: listeningHost().default('127.0.0.1').describe('address to listen on. The image sets `0.0.0.0`; on Cloud Run, Render and Heroku that is the default, and on Fly.io `::`'),
       PORT: wholeNumber(0, 65_535).default(8080).describe('port to listen on. `0` is any free port, and then `BASE_URL` is required'),
-      BASE_URL: baseUrl().optional().meta({ absent: '`http://localhost:PORT`', description: 'the URL under which callers reach the service. It is never taken from a request' }),
+      BASE_URL: baseUrl().optional().meta({ absent: '`http://localhost:PORT`', description: 'the URL under which callers reach the service. It is never taken from a request. [With a path](operations.md#behind-a-proxy), each public route has both paths, with and without it' }),
       TRUSTED_PROXIES: networks().optional().describe("address ranges of proxies, such as `10.0.0.0/8,fd00::/8`. Only on connections from them the client's address is read from the last 20 entries of `Forwarded` or `X-Forwarded-For`: [Behind a proxy](operations.md#behind-a-proxy)"),
       MANAGEMENT_HOST: listeningHost().default('127.0.0.1').describe('address of the management port. The image sets `0.0.0.0`; do not publish the port'),
       MANAGEMENT_PORT: wholeNumber(0, 65_535).default(8081).describe('port that serves `/livez`, `/readyz`, `/readyz/verification` and `/metrics` without authentication. `0` switches it off'),

@@ -49,8 +49,13 @@ export function refusalOfKeyAssertion(
 }
 
 /** What the descriptions of these refusals name. */
-export function keyAssertionExpectations({ audiences, maxLifetimeSeconds }: KeyAssertionPolicy): Expectations {
+export function keyAssertionExpectations(
+  { audiences, maxLifetimeSeconds }: KeyAssertionPolicy,
+  { claims: { sub, jti } }: ClientAssertion,
+): Expectations {
+  const faultOfId = jti === undefined ? 'jti is missing' : `jti is longer than ${ASSERTION_ID_MAX_LENGTH} characters`;
   return {
+    assertion_malformed: isClientId(sub) ? faultOfId : 'sub is no client_id, which has 1 to 255 characters',
     assertion_algorithm_refused: ALGORITHM_NAMES.join(', '),
     assertion_issuer_untrusted: 'the client_id, as sub is, or for federated_jwt an issuer that this server trusts',
     assertion_audience_wrong: audiences.join(' or '),

@@ -111,9 +111,12 @@ describe('docs/mcp.md', () => {
   it('a client that is not registered for the MCP server is told so', async () => {
     const stranger = { ...(await freePlaces()), issuer: places.issuer };
     await using _server = await startMcpServer(stranger);
-    const message = 'the client is not registered for a resource that it asks for';
+    const message = 'the client is not registered for the resource';
     expect(MCP_PAGE).toContain(message);
-    await expect(connectWithSecret(stranger)).rejects.toMatchObject({ code: 'invalid_target', message });
+    await expect(connectWithSecret(stranger)).rejects.toMatchObject({
+      code: 'invalid_target',
+      message: expect.stringContaining(message),
+    });
   });
 
   it('without METADATA_COMPATIBILITY the SDK refuses the metadata', async () => {

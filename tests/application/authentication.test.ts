@@ -109,7 +109,7 @@ describe('AuthenticateClient', () => {
     const problem = {
       code: 'invalid_client',
       reason: 'assertion_issuer_untrusted',
-      expected: expect.stringContaining('an issuer that this server trusts'),
+      shown: expect.stringContaining('an issuer that this server trusts'),
     };
     expect(await authenticate.execute(credentials, A_CALLER)).toEqual({ ok: false, problem });
     expect(calls).toEqual([]);
@@ -118,7 +118,7 @@ describe('AuthenticateClient', () => {
   it('refuses a malformed assertion', async () => {
     const { calls, authenticate } = world();
     const credentials = { ...assertionBy('client'), assertion: 'a.b.c' };
-    const problem = { code: 'invalid_client', reason: 'assertion_malformed' };
+    const problem = { code: 'invalid_client', reason: 'assertion_malformed', shown: expect.any(String) };
     expect(await authenticate.execute(credentials, A_CALLER)).toEqual({ ok: false, problem });
     expect(calls).toEqual([]);
   });
@@ -394,12 +394,15 @@ describe('AuthenticateBySecret', () => {
     expect(own.attempts.pairs).toBe(1);
   });
 
-  it('frees the slot and passes the fault on if the verification fails', async () => {
+  it('frees the slot, does not count the attempt, and passes the fault on if the verification fails', async () => {
     const queue = new VerificationQueue();
+    const attempts = new AttemptLimiter({ failuresPerMinute: FAILURES });
     const repository = new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock());
     const broken: SecretVerifier = { cost: 4, verify: () => Promise.reject(new TypeError('a bug')) };
-    const authenticateClient = authenticateBySecretWith({ clients: repository, slots: queue, secrets: broken });
+    const parts = { clients: repository, slots: queue, secrets: broken, attempts };
+    const authenticateClient = authenticateBySecretWith(parts);
     await expect(authenticateClient.execute(CREDENTIALS, A_CALLER)).rejects.toThrow('a bug');
+    expect(attempts.pairs).toBe(0);
     expect(queue.load).toMatchObject({ running: 0, fifo: 0, overflow: 0 });
   });
 
@@ -510,7 +513,12 @@ describe('VerifyAssertion', () => {
         return verification.promise;
       },
     };
-    const useCase = new VerifyAssertion(verifier, queue);
+    const work: boolean[] = [];
+    const useCase = new VerifyAssertion(verifier, queue, async (_caller, wait, isMoreWork) => {
+      const verdict = await wait();
+      work.push(isMoreWork(verdict));
+      return verdict;
+    });
     const verify = (clientId = 'client', caller = A_CALLER) => {
       const verdict = useCase.execute(ASSERTION, [], { clientId, caller, isRegistered: async () => true });
       verdict.catch(() => {});
@@ -521,16 +529,17 @@ describe('VerifyAssertion', () => {
       running.shift()?.resolve(verdict);
       await settled();
     };
-    return { queue, running, verify, step };
+    return { queue, running, verify, step, work };
   }
 
   it.each(['verified', 'key_unknown', 'signature_wrong'] as const)(
-    'answers the verdict %s, and gives its slot back',
+    'answers the verdict %s, and gives its slot back; only a token is more work',
     async (verdict) => {
-      const { queue, verify, step } = world();
+      const { queue, verify, step, work } = world();
       const answer = verify();
       await step(verdict);
       expect(await answer).toBe(verdict);
+      expect(work).toEqual([verdict === 'verified']);
       expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0, unanswered: 0 });
     },
   );
@@ -729,8 +738,8 @@ describe('AuthenticateByKey', () => {
   ])('refuses as %s, without a look-up: %s', async (reason, _what, claims, header, clientId = undefined) => {
     const { authenticate, calls } = world();
     const answer = await authenticate.execute(presented(assertionOf(claims, header), clientId));
-    // The cure of some has a value of the settings; none has anything of a registration.
-    const { expected: _expected, ...problem } = answer.ok ? {} : answer.problem;
+    // The cure of some has a value of the settings or the fault; none has anything of a registration.
+    const { shown: _shown, ...problem } = answer.ok ? {} : answer.problem;
     expect(problem).toEqual({ code: 'invalid_client', reason });
     expect(calls).toEqual([]);
   });
@@ -1222,6 +1231,11 @@ describe('ExplainAssertion', () => {
   });
 
   test('has nothing but the reason for a malformed assertion', async () => {
-    expect(await explain({ exp: 'tomorrow' })).toStrictEqual({ reason: 'assertion_malformed', rules: [], at: NOW });
+    expect(await explain({ exp: 'tomorrow' })).toStrictEqual({
+      reason: 'assertion_malformed',
+      fault: 'exp is no number of seconds since the epoch',
+      rules: [],
+      at: NOW,
+    });
   });
 });

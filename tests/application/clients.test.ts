@@ -230,6 +230,8 @@ describe('how clients are managed', () => {
     it.each([
       ['a client', {}, ['enabled', 4, null]],
       ['a locked client', { clientSecret: `!${FIELDS.clientSecret}` }, ['disabled', 4, notBcrypt]],
+      ['a hash with a prefix', { clientSecret: `{bcrypt}${FIELDS.clientSecret}` }, ['enabled', 4, null]],
+      ['an id with an invisible character', { clientId: 'a\u200b' }, ['broken', 4, expect.stringMatching(/invisible/)]],
       ['a plain secret', { clientSecret: '{noop}x' }, ['broken', null, notBcrypt]],
       ['no hash', { clientSecret: 'x' }, ['broken', null, notBcrypt]],
       ['an empty name', { clientName: '' }, ['broken', 4, 'client_name must not be empty']],
@@ -742,8 +744,10 @@ describe('importClients', () => {
   });
 
   it('hashes plain secrets at the given cost, and stores BCrypt encodings as they are', async () => {
-    await importAll([[client('plain', { clientSecret: '{noop}a-secret' }), client('hashed')]]);
-    const [plain, hashed] = (await collect(store.list({ prefix: '' }))).toReversed();
+    const prefixed = client('prefixed', { clientSecret: `{bcrypt}${HASH}` });
+    await importAll([[client('plain', { clientSecret: '{noop}a-secret' }), client('hashed'), prefixed]]);
+    expect((await store.find('prefixed')).clients[0]).toMatchObject(prefixed);
+    const [, plain, hashed] = (await collect(store.list({ prefix: '' }))).toReversed();
     expect(plain).toMatchObject({ ...client('plain'), clientSecret: expect.stringMatching(/^\$2b\$04\$.{53}$/) });
     expect(hashed).toMatchObject(client('hashed'));
   });

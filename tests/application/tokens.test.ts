@@ -222,9 +222,10 @@ describe('tokens that are issued', () => {
       'refuses %j, which the client is not registered for, only after its secret is verified',
       async (scope) => {
         const { issueToken, count } = world();
+        const shown = scope.replace('read ', '');
         expect(await issueToken.execute(requestOf({ scope }))).toEqual({
           ok: false,
-          problem: { code: 'invalid_scope', reason: 'scope_not_registered', clientId: CLIENT.clientId },
+          problem: { code: 'invalid_scope', reason: 'scope_not_registered', clientId: CLIENT.clientId, shown },
         });
         expect(count).toEqual({ lookUps: 2, verifications: 1 });
         expect(await issueToken.execute(requestOf({ clientSecret: 'bad-secret', scope }))).toMatchObject({
@@ -251,7 +252,7 @@ describe('tokens that are issued', () => {
       for (const clientSecret of [REGISTERED_SECRET, 'bad-secret']) {
         expect(await issueToken.execute(requestOf({ clientSecret, scope }))).toEqual({
           ok: false,
-          problem: { code: 'invalid_scope', reason: 'scope_malformed' },
+          problem: { code: 'invalid_scope', reason: 'scope_malformed', shown: expect.any(String) },
         });
       }
       expect(count).toEqual({ lookUps: 0, verifications: 0 });

@@ -3,6 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { ProxyHeaders } from '../../adapters/proxy-protocol/proxy-headers.ts';
+import { openFetchService } from '../../config/fetch.ts';
 import { LISTS, PARTS } from '../../config/parts.ts';
 import { hostHint } from '../../config/settings/platform.ts';
 import { FORM, get, post } from '../hostile/hostile-request.ts';
@@ -25,6 +26,103 @@ describe('the public port with default settings', () => {
   it('asks for a token everywhere, for probes and pages of the operator too', async () => {
     await using service = await startServiceUnderTest();
     for (const path of [...PROBES, ...OF_THE_OPERATOR]) expect((await send(service.url, path)).status).toBe(401);
+  });
+});
+
+describe('the public port with a BASE_URL that has a path', () => {
+  const BASE_URL = 'https://h.test/tenant-a';
+  const METADATA = '/.well-known/oauth-authorization-server';
+  const OPENID = '/.well-known/openid-configuration';
+  const environment = { ...ON, BASE_URL, PUBLIC_METADATA: 'true', METADATA_COMPATIBILITY: 'oidc' };
+  const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' };
+  const CREDENTIALS = { grant_type: 'client_credentials', client_id: 'good-client', client_secret: GOOD_SECRET };
+  const body = String(new URLSearchParams(CREDENTIALS));
+  let service: ServiceUnderTest;
+  beforeAll(async () => {
+    service = await startServiceUnderTest({
+      environment,
+      addedPaths: PROBES.flatMap((path) => [path, `/tenant-a${path}`]),
+    });
+  });
+  afterAll(() => service.stop());
+
+  const post = (path: string, form = body, { url } = service) =>
+    send(url, path, { method: 'POST', headers: FORM_TYPE, body: form });
+
+  it.each(['', '/tenant-a'])('answers each route with %j in front, and logs the same route', async (prefix) => {
+    const issued = await post(`${prefix}/oauth2/token`);
+    const authorization = `Bearer ${issued.json()['access_token']}`;
+    expect(decodeJwt(String(issued.json()['access_token'])).iss).toBe(BASE_URL);
+    const location = await send(service.url, `${prefix}/v1/locations/NYC_USA`, { headers: { authorization } });
+    expect([issued.status, location.status]).toEqual([200, 200]);
+    expect((await send(service.url, `${prefix}/v1/locations/NYC_USA`)).status).toBe(401);
+    expect((await send(service.url, `${prefix}/oauth2/jwks`)).json()['keys']).toHaveLength(2);
+    expect((await post(`${prefix}/oauth2/authorize`)).json()['error']).toBe('unsupported_response_type');
+    expect((await send(service.url, `${prefix}/livez`)).status).toBe(200);
+    const routeOf = ({ headers }: typeof issued) =>
+      service.logLines().find((line) => line['request_id'] === headers['x-request-id'] && 'route' in line)?.['route'];
+    expect([routeOf(issued), routeOf(location)]).toEqual(['/oauth2/token', '/v1/locations/:code']);
+    // Refused before a route is matched.
+    const malformed = await send(service.url, `${prefix}/oauth2/token`, { method: 'POST', headers: { host: '"' } });
+    const ofRefusal = service.logLines().filter((line) => line['request_id'] === malformed.headers['x-request-id']);
+    expect(ofRefusal.map((line) => line['event'])).toContain('token_refused');
+  });
+
+  it('serves the metadata in the forms of RFC 8414 and OpenID Connect, whose URLs all answer', async () => {
+    for (const path of [`${METADATA}/tenant-a`, METADATA, `/tenant-a${OPENID}`, OPENID]) {
+      const metadata = (await send(service.url, path)).json();
+      expect(metadata['issuer']).toBe(BASE_URL);
+      const [token, keys] = [new URL(String(metadata['token_endpoint'])), new URL(String(metadata['jwks_uri']))];
+      expect((await post(token.pathname)).status).toBe(200);
+      expect((await send(service.url, keys.pathname)).status).toBe(200);
+    }
+  });
+
+  it.each([
+    '/tenant-a',
+    '/tenant-a/',
+    '/tenant-a/oauth2/token/',
+    '/tenant-a/tenant-a/oauth2/token',
+    '/tenant-ab/oauth2/token',
+    '/Tenant-a/oauth2/token',
+    '/tenant%2Da/oauth2/token',
+    '//tenant-a/oauth2/token',
+    '/oauth2/tenant-a/token',
+    '/tenant-a/metrics',
+    `/tenant-a${METADATA}`,
+  ])('strips nothing: %s requires a token', async (path) => {
+    expect((await post(path)).status).toBe(401);
+  });
+
+  it('adds no prefix to the management port, and no path without one in BASE_URL', async () => {
+    const port = await freePort();
+    await using other = await startServiceUnderTest({ environment: { BASE_URL, MANAGEMENT_PORT: String(port) } });
+    expect((await send(`http://127.0.0.1:${port}`, '/livez')).status).toBe(200);
+    expect((await send(`http://127.0.0.1:${port}`, '/tenant-a/livez')).status).toBe(401);
+    expect((await send(other.url, '/tenant-a/oauth2/jwks')).status).toBe(401);
+    await using plain = await startServiceUnderTest();
+    expect((await send(plain.url, '/tenant-a/oauth2/jwks')).status).toBe(401);
+  });
+
+  it('may end in /oauth2: the endpoint is behind it', async () => {
+    const addedPaths = ['/oauth2/oauth2/token'];
+    await using other = await startServiceUnderTest({ environment: { BASE_URL: 'https://h.test/oauth2' }, addedPaths });
+    for (const path of ['/oauth2/oauth2/token', '/oauth2/token'])
+      expect((await post(path, body, other)).status).toBe(200);
+    expect((await post('/token', body, other)).status).toBe(401);
+  });
+
+  it('is the same for the function', async () => {
+    const settings = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/clients.json', BASE_URL };
+    const opened = await openFetchService(settings, () => {});
+    const form = body.replace('good-client', 'demo-client').replace(GOOD_SECRET, 'demo-secret');
+    const statusOf = async (path: string) => {
+      const request = new Request(`https://h.test${path}`, { method: 'POST', headers: FORM_TYPE, body: form });
+      return (await opened.fetch(request)).status;
+    };
+    const paths = ['/oauth2/token', '/tenant-a/oauth2/token', '/tenant-a/tenant-a/oauth2/token'];
+    expect(await Promise.all(paths.map(statusOf))).toEqual([200, 200, 401]);
+    await opened.close();
   });
 });
 

@@ -135,11 +135,20 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       ['scope', { scope: '' }],
       ['scope', { scope: 'read  write' }],
       ['scope', { scope: 'say "please"' }],
+      ['clientSecret', { clientSecret: `!${'x'.repeat(20_000)}` }],
+      ['clientName', { clientName: 'é'.repeat(20_001) }],
+      ['scope', { scope: 's'.repeat(20_001) }],
+      ['scope', { scope: 'scope '.repeat(500_000).trim() }],
     ])('reports that a registration is broken by its %s, and still finds the others', async (field, changes) => {
       await under.add({ ...A_CLIENT, ...changes });
       await under.add({ ...A_CLIENT, clientId: 'client-2' });
       expect(await find('client-1')).toMatchObject({ kind: 'broken', problem: { field } });
       expect((await find('client-2')).kind).toBe('found');
+    });
+
+    test('finds a registration whose texts are as long as they may be', async () => {
+      await under.add({ ...A_CLIENT, clientName: '\u20ac'.repeat(20_000), scope: 's'.repeat(20_000) });
+      expect((await find('client-1')).kind).toBe('found');
     });
 
     test('finds the secret of a broken registration, so that it is refused like any other', async () => {

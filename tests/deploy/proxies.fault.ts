@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { DeployedProxy, missingFor, PROXIES } from '../support/deployed-proxy.ts';
+import { DeployedProxy, missingFor, PROXIES } from '../faults/deployed-proxy.ts';
 
 const BACKEND = { port: 8080, managementPort: 8081 };
 

@@ -89,13 +89,6 @@ describe('the documents', () => {
     expect(brokenLinksOf(page, proseOf(page))).toEqual([]);
   });
 
-  it('would report a link to a missing file, and to a missing heading', () => {
-    const good = '[page](docs/glossary.md#glossary) [heading](#run-it)';
-    const bad = ['docs/missing.md', 'docs/glossary.md#missing', '#missing'];
-    const text = `${good} ${bad.map((link) => `[text](${link})`).join(' ')}`;
-    expect(brokenLinksOf('README.md', text)).toEqual(bad);
-  });
-
   it.each(PAGES)('%s: every file that is named exists', (page) => {
     expect(missingFilesOf(page)).toEqual([]);
   });

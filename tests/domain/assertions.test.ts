@@ -106,7 +106,24 @@ describe('ClientAssertion', () => {
     ['a negative time', compact(HEADER, { ...CLAIMS, nbf: -1 })],
     ['a jti that is a number', compact(HEADER, { ...CLAIMS, jti: 1 })],
   ])('refuses %s', (_name, text) => {
-    expect(ClientAssertion.parse(text)).toEqual({ ok: false, problem: 'assertion_malformed' });
+    expect(ClientAssertion.parse(text)).toEqual({ ok: false, problem: expect.any(String) });
+  });
+
+  it.each([
+    ['it is longer than 12 KiB', compact(HEADER, { ...CLAIMS, x: 'x'.repeat(12_288) })],
+    ['it begins or ends with a space or a line break', `${compact(HEADER, CLAIMS)}\r\n`],
+    ['it is no signed JWT in its compact form', compact(HEADER, CLAIMS).replace(/c2ln$/, '')],
+    [/^its header is no JSON object/, compact('{', CLAIMS)],
+    [/^its second part is no JSON object .* that has each member once$/, compact(HEADER, '{"sub":"c","sub":"c"}')],
+    ['crit and b64 are not understood', compact({ ...HEADER, crit: ['exp'] }, CLAIMS)],
+    ['alg is missing', compact({}, CLAIMS)],
+    ['kid is no text of 1 to 2000 characters', compact({ ...HEADER, kid: ['my-secret'] }, CLAIMS)],
+    ['sub is missing', compact(HEADER, { ...CLAIMS, sub: undefined })],
+    ['aud is no text of 1 to 2000 characters', compact(HEADER, { ...CLAIMS, aud: [] })],
+    ['exp is missing', compact(HEADER, { ...CLAIMS, exp: undefined })],
+    ['iat is no number of seconds since the epoch', compact(HEADER, { ...CLAIMS, iat: 'my-secret' })],
+  ])('names the one fault, without a value: %s', (fault, text) => {
+    expect(ClientAssertion.parse(text)).toEqual({ ok: false, problem: expect.stringMatching(fault) });
   });
 
   it('keeps no claim that it does not know while it waits, and reads all of them again', () => {

@@ -190,6 +190,14 @@ describe('details', () => {
       ['secrets', { ...SECRET, encoded: 'plain-secret' }, /BCrypt/],
       ['secrets', { ...SECRET, expires_at: 1.5 }, /expires_at/],
       ['secrets', { ...SECRET, expires_at: -1 }, /expires_at/],
+      ['secrets', { ...SECRET, expires_at: 1_800_000_000_000 }, /before the year 10000, in seconds, not milliseconds/],
+      ['keys', { jwk: JWK, expires_at: 253_402_300_800 }, /seconds, not milliseconds/],
+      ['secrets', { ...SECRET, encoded: '{noop}cs-1.the-rest\n' }, /no line break, control or invisible character/],
+      [
+        'subjects',
+        { issuer: 'https://a.test', subject: 'a\u200b', claims: {} },
+        /must not begin or end with a space or an invisible/,
+      ],
       ['keys', { jwk: { ...JWK, x: 'AAAA' } }, /base64url/],
       ['keys', { jwk: JWK, expires_at: Number.NaN }, /expires_at/],
       ['subjects', { ...SUBJECT, issuer: '' }, /issuer/],
@@ -244,7 +252,9 @@ describe('stored secrets', () => {
       ['a hash followed by a character', `$2b$10$${TAIL}A`],
       ['a hash followed by a line feed', `$2b$10$${TAIL}\n`],
       ['a character outside its base64 alphabet', `$2b$10$+${TAIL.slice(1)}`],
-      ['an unknown prefix', `{bcrypt}$2b$10$${TAIL}`],
+      ['an unknown prefix', `{pbkdf2}$2b$10$${TAIL}`],
+      ['a repeated prefix', `{bcrypt}{bcrypt}$2b$10$${TAIL}`],
+      ['a prefix without a hash', '{bcrypt}plain'],
       ['a locked hash', `!$2b$10$${TAIL}`],
       ['a plain secret without its prefix', 'plain'],
       ['an empty plain secret', '{noop}'],
@@ -252,6 +262,11 @@ describe('stored secrets', () => {
       ['a plain secret with a NUL', '{noop}a\0b'],
     ])('treats %s as unusable', (_name, encoded) => {
       expect(StoredSecret.parse(encoded).kind).toBe('unusable');
+    });
+
+    it('reads a BCrypt encoding behind the prefix of Spring Security, and reveals it without', () => {
+      const secret = StoredSecret.parse(`{bcrypt}$2a$10$${TAIL}`);
+      expect([secret.kind, secret.cost, secret.reveal()]).toEqual(['bcrypt', 10, `$2a$10$${TAIL}`]);
     });
 
     it('reveals a plain secret without its prefix', () => {
@@ -277,6 +292,7 @@ describe('stored secrets', () => {
       expect(unlock(lock(HASH))).toBe(HASH);
       expect(unlock(`!!${HASH}`)).toBe(HASH);
       expect(unlock(HASH)).toBe(HASH);
+      expect(unlock(`!{bcrypt}${HASH}`)).toBe(`{bcrypt}${HASH}`);
     });
 
     it.each(['!', '!locked by hand', '!{noop}plain', '!*x', '!!'])('stays if no hash is behind it: %s', (stored) => {
@@ -388,7 +404,7 @@ describe('Scope (RFC 6749 section 3.3)', () => {
   it('is a subset exactly if each of its tokens is in the other', () => {
     fc.assert(
       fc.property(tokens, tokens, (one, other) => {
-        expect(parsed(one).isSubsetOf(parsed(other))).toBe(one.every((token) => other.includes(token)));
+        expect(parsed(one).firstBeyond(parsed(other))).toBe(one.find((token) => !other.includes(token)));
       }),
     );
   });

@@ -138,6 +138,13 @@ describe('the next key', () => {
     expect(nextKeyAt(ringOf([...rows, key(4, NOW - 9, { algorithm: 'ES256' })]), NOW, POLICY)?.signsFrom).toBe(NOW);
   });
 
+  it('has the step behind every row, but for steps that somebody made up; then the first free one behind every key', () => {
+    const madeUp = (step: number) => key(step, NOW - 9, { revokedAt: 1 });
+    const rows = [key(5, NOW - 1_001), key(6, NOW - 1), madeUp(7), madeUp(9)];
+    const stepWith = (step: number) => nextKeyAt(ringOf([...rows, madeUp(step)]), NOW, POLICY)?.step;
+    expect([stepWith(2e9), stepWith(1e9), stepWith(1e9 - 2), stepWith(1e9 - 1)]).toEqual([10, 10, 1e9 - 1, 8]);
+  });
+
   it('makes up for no missed step', () => {
     const rows = [key(0, NOW - 300_000), key(1, NOW - 299_000)];
     expect(signerOf(rows)).toBeUndefined();
@@ -152,6 +159,13 @@ describe('a replica', () => {
     expect(rotationAfter(ringOf(rows), NOW, POLICY)).toBe(NOW + 1);
     expect(signerOf(rows, NOW + 1_000)).toBe('RS256-1');
     expect(signerOf(rows, NOW + 1_001)).toBeUndefined();
+  });
+
+  it('turns to the next key that is left, in whatever order the rows are read', () => {
+    const rows = [key(2, NOW + 400), key(0, NOW - 100), key(1, NOW - 50, { endedAt: NOW - 1 })];
+    expect(signerOf(rows)).toBe('RS256-0');
+    expect(rotationAfter(ringOf(rows), NOW, POLICY)).toBe(NOW + 400);
+    expect(signerOf(rows.slice(0, 1).concat(key(1, NOW + 300)))).toBe('RS256-1');
   });
 
   it('with a longer token lifetime turns to the next key earlier, so that no token outlives its key', () => {

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { manageClients } from '../../config/capabilities/clients-program.ts';
 import { inspectService } from '../../config/capabilities/doctor.ts';
 import { migrateTables } from '../../config/migrate-tables.ts';
+import { startFromEnvironment } from '../../config/service.ts';
 import { clientsInProcess, type RunClients } from '../adapters/cli/clients-program.ts';
 import { A_CLIENT, describeClientRepository, type NewClient } from '../contracts/client-repository.ts';
 import {
@@ -151,6 +153,126 @@ describe('registrations in a file of SQLite', () => {
         'none.db does not exist: npm run migrate creates it',
       );
       expect(await readdir(folder)).not.toContain('none.db');
+    });
+  });
+
+  it.each(['memory', 'sqlite'])('a service without a single client in %s is ready, and says so', async (repository) => {
+    const file = join(await mkdtemp(join(folder, 'empty-')), 'clients');
+    if (repository === 'sqlite') await runInProcess(migrateTables, [], { DATABASE_FILE: file });
+    else await writeFile(file, '[]', { mode: 0o600 });
+    const environment = {
+      CLIENT_REPOSITORY: repository,
+      ...(repository === 'sqlite' ? { DATABASE_FILE: file } : { CLIENTS_FILE: file }),
+    };
+    const { program, managementUrl } = await startServiceProcess({ ...environment, BASE_URL: ISSUER });
+    await using _stopped = program;
+    const note = 'no client is registered, so nobody gets a token';
+    const { status, text } = await send(managementUrl, '/readyz');
+    expect([status, JSON.parse(text).checks]).toEqual([
+      200,
+      expect.arrayContaining([
+        { name: repository === 'memory' ? 'clients file' : 'client repository', ready: true, note },
+      ]),
+    ]);
+    await program.printed(/"event":"no_client_registered"/);
+    const { stdout } = await runInProcess(inspectService, [], {
+      ...environment,
+      BASE_URL: ISSUER,
+      MANAGEMENT_PORT: '0',
+    });
+    expect(stdout).toMatch(/note .*(no client is registered|registrations in CLIENTS_FILE: 0)/);
+    expect(stdout).toMatch(/npm run clients -- add|add one, as config\/demo\/clients\.json shows/);
+    if (repository === 'memory') return;
+    const clients = clientsInProcess('', environment);
+    await clients(['add', 'a', '--name', 'A', '--scope', 'read', '--cost', '4']);
+    await until(async () => !(await send(managementUrl, '/readyz')).text.includes(note), 'the note has ended');
+  });
+
+  it.each([
+    ['list', []],
+    ['add', ['a', '--name', 'A', '--scope', 'read']],
+    ['remove', ['a', '--yes']],
+    ['export', ['-']],
+  ])('npm run clients -- %s creates no file, and no table in an empty one', async (command, args) => {
+    const none = join(folder, 'none.db');
+    const run = clientsInProcess('', { DATABASE_FILE: none });
+    const cure = 'npm run migrate creates it; if it was there before, bring it back';
+    for (const problem of ['does not exist', 'has no table clients, or an older schema']) {
+      expect(await run([command, ...args])).toMatchObject({
+        exitCode: 3,
+        stdout: '',
+        stderr: expect.stringContaining(`${none} ${problem}: ${cure}`),
+      });
+      expect((await readdir(folder)).includes('none.db')).toBe(problem !== 'does not exist');
+      await writeFile(none, '');
+    }
+    for (const end of ['', '-wal', '-shm']) await rm(none + end, { force: true });
+  });
+
+  describe('registrations that other users may write', () => {
+    const settings = (repository: Record<string, string>) => ({
+      ...{ PORT: '0', MANAGEMENT_PORT: '0', BASE_URL: ISSUER, KEY_DIRECTORY: 'database' },
+      ...{ KEY_SECRET_FILE: 'tests/support/key-secret.txt' },
+      ...repository,
+    });
+    const RULE = 'must be writable only by its owner (chmod go-w)';
+
+    async function refusals(environment: Record<string, string>, setting: string) {
+      const started = await startFromEnvironment(environment);
+      if (started.ok) await started.value.stop('immediate');
+      const { exitCode, stdout } = await runInProcess(inspectService, ['--json'], environment);
+      const text: readonly string[] = JSON.parse(stdout)
+        .map((finding: { text: string }) => finding.text)
+        .filter((found: string) => found.startsWith(`${setting}: `));
+      return [started.ok ? 'started' : started.problem, exitCode, text];
+    }
+
+    it.each([
+      ['', ''],
+      ['-wal', 'its -wal '],
+      ['-shm', 'its -shm '],
+      ['.keys', 'its .keys '],
+    ])('are refused by the start and the doctor in a file of SQLite (%s)', async (end, its) => {
+      const own = await mkdtemp(join(folder, 'writable-'));
+      const [file, link] = [join(own, 'clients.db'), join(own, 'link.db')];
+      // As somebody may have made it before it was migrated.
+      await writeFile(file, '');
+      await chmod(file, 0o600);
+      const environment = settings({ CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: file });
+      await runInProcess(migrateTables, [], environment);
+      const mine = end === '.keys' ? [file, link] : [file];
+      for (const path of mine) {
+        await writeFile(path + end, '', { flag: 'a' });
+        await chmod(path + end, 0o602);
+      }
+      const problem = `DATABASE_FILE: ${its}${RULE}`;
+      expect(await refusals(environment, 'DATABASE_FILE')).toEqual([[problem], 1, [problem]]);
+      await symlink(file, link);
+      // SQLite has corrected the mode of an empty one.
+      for (const path of mine) await chmod(path + end, 0o602);
+      expect(await refusals({ ...environment, DATABASE_FILE: link }, 'DATABASE_FILE')).toEqual([
+        ...[[problem], 1, [problem]],
+      ]);
+    });
+
+    it('are refused in a clients file, but not where Kubernetes has them: behind a link, readable by all', async () => {
+      const file = join(folder, 'data.json');
+      const link = join(folder, 'clients.json');
+      const text = '[{"client_id":"a","client_secret":"{noop}s","client_name":"A","scope":"read"}]';
+      await writeFile(file, text);
+      await symlink(file, link);
+      const {
+        KEY_DIRECTORY: _,
+        KEY_SECRET_FILE: __,
+        ...memory
+      } = settings({
+        ...{ CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: link },
+      });
+      await chmod(file, 0o606);
+      const problem = `CLIENTS_FILE: ${RULE}`;
+      expect(await refusals(memory, 'CLIENTS_FILE')).toEqual([[problem], 1, [problem]]);
+      await chmod(file, 0o644);
+      expect(await refusals(memory, 'CLIENTS_FILE')).toEqual(['started', 0, []]);
     });
   });
 
@@ -358,6 +480,17 @@ describe('registrations in a file of SQLite', () => {
     const inspect = async (DATABASE_FILE: string) =>
       (await runInProcess(inspectService, [], { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE, MANAGEMENT_PORT: '0' }))
         .stdout;
+
+    it('counts the clients that get no token', async () => {
+      const broken = new DatabaseSync(path);
+      broken.exec(
+        "insert into clients (id, client_id, client_secret, client_name, scope) values (-1, 'x', '{md5}x', 'X', 'read')",
+      );
+      expect(await inspect(path)).toMatch(/note +database file +registered clients that get no token: 1/);
+      broken.exec("delete from clients where client_id = 'x'");
+      broken.close();
+      expect(await inspect(path)).not.toMatch(/no token/);
+    });
 
     it('says whether the file can be read, and what to do if not', async () => {
       expect(await inspect(path)).toMatch(/ok +database file +\S+clients\.db can be read/);

@@ -8,7 +8,6 @@ import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { Balancer } from '../support/balancer.ts';
 import { DatabaseServer } from '../support/database-server.ts';
-import { HAS_HAPROXY, startHaproxy } from '../support/haproxy.ts';
 import { requestToken, send } from '../support/http.ts';
 import type { Program } from '../support/program.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
@@ -16,6 +15,7 @@ import { freeBackend, startReplica } from '../support/replica.ts';
 import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { until } from '../support/until.ts';
 import { ruleOf, WorkloadIssuer } from '../support/workload-issuer.ts';
+import { HAS_HAPROXY, startHaproxy } from './haproxy.ts';
 
 const ISSUER = 'http://issuer.test';
 const RESOURCE = 'https://api.example.com';

@@ -9,12 +9,12 @@ import { connect } from 'node:tls';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
-import { HAS_HAPROXY } from '../support/haproxy.ts';
 import { send } from '../support/http.ts';
 import { where } from '../support/installed.ts';
 import { followProgram } from '../support/program.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
+import { HAS_HAPROXY } from './haproxy.ts';
 
 /** A service behind HAProxy, which connects from 127.0.0.1 and is called by clients at 127.0.0.2. */
 async function behindHaproxy(server: string, settings: Readonly<Record<string, string>>, mode = 'tcp') {

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { CREATE_CLIENTS } from '../support/clients-table.ts';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { SEALED_KEYS } from '../support/sealed-keys.ts';
@@ -15,6 +16,7 @@ describe('DATABASE_URL_FILE', () => {
   let file: string;
   beforeAll(async () => {
     database = await createTestDatabase();
+    await database.query(CREATE_CLIENTS);
     folder = await mkdtemp(join(tmpdir(), 'database-url-'));
     file = join(folder, 'url');
     await writeFile(file, `${database.url}\n`);

@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 beforeEach(async () => {
-  await server.query('drop table if exists clients');
+  await server.query('drop table if exists clients, key_ring');
   const opened = await openRepository({ url: url(), poolSize: 1, deadlineMs: 5_000 });
   await opened.close();
   await addGoodClient();
@@ -248,6 +248,9 @@ describe('a database that fails while the service runs', () => {
     await expectUnavailable();
     await until(() => events().includes('table_unusable'), 'the log names the problem');
     await expectUnavailable();
+    const { text } = await send(service.managementUrl, '/readyz');
+    expect(text).toContain('table clients does not exist: bring it back');
+    expect(text).not.toContain('migrate');
     expect(await server.query(`select to_regclass('clients') as found`)).toEqual([{ found: null }]);
     await server.query('alter table clients_elsewhere rename to clients');
     await untilAvailable();

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { clientsTable } from '../support/clients-table.ts';
-import { type Answers, callUntil, expectOnlyTokens } from '../support/first-answers.ts';
 import type { Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
 import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { type Answers, callUntil, expectOnlyTokens } from './first-answers.ts';
 
 let program: Program | undefined;
 afterEach(async () => program?.[Symbol.asyncDispose]());

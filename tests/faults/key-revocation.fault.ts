@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import { runProgram } from '../support/program.ts';
-import { ReplicaWithClocks } from '../support/replica-with-clocks.ts';
 import { sealedKeysIn } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
+import { ReplicaWithClocks } from './replica-with-clocks.ts';
 
 const PUBLICATION_SECONDS = 2;
 /** What docs/keys.md promises. */

@@ -7,11 +7,11 @@ import { decodeProtectedHeader } from 'jose';
 import { DatabaseServer } from '../support/database-server.ts';
 import { FaultyProxy } from '../support/faulty-proxy.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
-import { ReplicaWithClocks } from '../support/replica-with-clocks.ts';
 import { SEALED_KEYS, storeDemoClient } from '../support/sealed-keys.ts';
 import { createSqliteFile } from '../support/sqlite-file.ts';
 import { until } from '../support/until.ts';
 import { limitFiles } from './limit-files.ts';
+import { ReplicaWithClocks } from './replica-with-clocks.ts';
 
 const SHARED = { ...SEALED_KEYS, CLIENT_REPOSITORY: 'postgres', DATABASE_DEADLINE_MS: '3000' };
 

@@ -98,6 +98,20 @@ describe('npm run migrate', () => {
     expect(await migrate(database.url)).toMatchObject({ exitCode: 0, stderr: 'The database is up to date.\n' });
   });
 
+  it('creates no empty table clients where one was lost, and says to bring it back', async () => {
+    await migrate(database.url);
+    await database.query('alter table clients rename to clients_elsewhere');
+    const before = await tables();
+    for (const args of [[], ['--dry-run']]) {
+      const { exitCode, stdout, stderr } = await migrate(database.url, args);
+      expect([exitCode, stdout]).toEqual([3, '']);
+      expect(stderr).toMatch(/table clients does not exist, and client_secrets, .* does: bring it back/);
+    }
+    expect(await tables()).toEqual(before);
+    await database.query('alter table clients_elsewhere rename to clients');
+    expect(await migrate(database.url)).toMatchObject({ exitCode: 0, stderr: 'The database is up to date.\n' });
+  });
+
   it('leaves alone what a later version has migrated, as after a rollback', async () => {
     await migrate(database.url);
     await database.query(`insert into client_credentials_migrations (name) values ('9999-of-a-later-version')`);
@@ -246,7 +260,8 @@ describe('npm run migrate', () => {
       const args = ['--grant-to', role.name];
       const refused = await migrate(url, args);
       expect([refused.exitCode, refused.stderr]).toEqual([3, expect.stringContaining('create schema "auth";')]);
-      await other.query(`create schema auth; create table auth.client_keys (client_id bigint)`);
+      await other.query(`create schema auth;
+        create table auth.clients (id bigint, client_id text, client_secret text, client_name text, scope text)`);
       const { stdout } = await migrate(url, [...args, '--dry-run']);
       expect(stdout.match(/usage on schema/g)).toHaveLength(1);
       await other.drop();

@@ -6,12 +6,12 @@ import { connectionProblem } from '../../adapters/postgres/doctor/connection-pro
 import { KEY_RING } from '../../adapters/postgres/key-directory/key-ring-table.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { runStatement } from '../../adapters/postgres/runner.ts';
-import { type Answers, runEveryProgram } from '../support/every-program.ts';
 import { readPage } from '../support/page-snippets.ts';
-import { namesIn, plantOverloads } from '../support/planted-overloads.ts';
 import { RecordingProxy } from '../support/recording-proxy.ts';
 import { runAt } from '../support/run-at.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { type Answers, runEveryProgram } from './every-program.ts';
+import { namesIn, plantOverloads } from './planted-overloads.ts';
 
 /** What every program said and sent, in a database of its own. */
 interface Recorded {

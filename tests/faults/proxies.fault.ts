@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DeployedProxy, missingFor, PUBLIC_NAME, REPLICA_HOSTS } from '../support/deployed-proxy.ts';
 import { freePort } from '../support/free-port.ts';
 import { where } from '../support/installed.ts';
 import type { Program } from '../support/program.ts';
@@ -9,6 +8,7 @@ import { DEMO_TOKEN_REQUEST, startReplica } from '../support/replica.ts';
 import { sealedKeysIn } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
+import { DeployedProxy, missingFor, PUBLIC_NAME, REPLICA_HOSTS } from './deployed-proxy.ts';
 
 /** An address of this machine that is neither a proxy's nor a replica's. */
 const CALLER = '127.0.0.99';

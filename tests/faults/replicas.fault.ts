@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { TokenAlgorithm } from '../../domain/token-key.ts';
 import { type Backend, Balancer } from '../support/balancer.ts';
-import { CachingResourceServer } from '../support/caching-resource-server.ts';
 import { requestToken, send } from '../support/http.ts';
 import type { Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
 import { sealedKeysIn } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
+import { CachingResourceServer } from './caching-resource-server.ts';
 
 const ISSUER = 'http://issuer.test';
 const PUBLICATION_SECONDS = 2;

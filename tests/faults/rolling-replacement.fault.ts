@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Backend } from '../support/balancer.ts';
-import { HAS_HAPROXY, startHaproxy } from '../support/haproxy.ts';
 import { requestToken, send } from '../support/http.ts';
 import { where } from '../support/installed.ts';
 import { environmentOfPrograms, followProgram, type Program } from '../support/program.ts';
@@ -10,6 +9,7 @@ import { DEMO_TOKEN_REQUEST, freeBackend } from '../support/replica.ts';
 import { sealedKeysIn } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
+import { HAS_HAPROXY, startHaproxy } from './haproxy.ts';
 
 // A deployment that is replaced, one replica after the other, behind HAProxy as deploy/proxies and docs/operations.md show it.
 // For a longer run: ROLLING_ROUNDS=10, DEFAULT_TIMES=true for the times of the default settings, and PREVIOUS_CHECKOUT for the

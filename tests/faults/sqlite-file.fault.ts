@@ -65,7 +65,7 @@ const ofAnotherProgram = (path: string) => {
 
 describe('a service whose file changes while it runs', () => {
   it.each<[string, () => unknown, RegExp, (() => unknown)?]>([
-    ['is deleted', () => rename(file.path, join(other, 'moved.db')), /does not exist: npm run migrate creates it/],
+    ['is deleted', () => rename(file.path, join(other, 'moved.db')), /does not exist: bring it back/],
     [
       'is replaced by a text',
       () => replaceBy((path) => writeFile(path, 'text '.repeat(500))),
@@ -79,7 +79,7 @@ describe('a service whose file changes while it runs', () => {
     [
       'is replaced by an empty file',
       () => replaceBy((path) => writeFile(path, '')),
-      /has no table clients.*: npm run migrate/,
+      /has no table clients.*: bring it back/,
     ],
     [
       'gets a newer schema',

@@ -5,11 +5,11 @@ import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { JWT_BEARER } from '../support/forged-assertion.ts';
 import { requestToken, send } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
-import { ReplicaWithClocks } from '../support/replica-with-clocks.ts';
 import { sealedKeysIn } from '../support/sealed-keys.ts';
 import { shiftDatabaseClock } from '../support/shift-database-clock.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
+import { ReplicaWithClocks } from './replica-with-clocks.ts';
 
 const PUBLICATION_SECONDS = 2;
 const TOKENS = 20;

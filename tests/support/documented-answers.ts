@@ -130,8 +130,10 @@ export function documentedAs(answer: ProducedAnswer): string {
 /** The groups that may answer a request: all of them if it could not be read. */
 function groupsFor({ request }: ProducedAnswer): readonly Group[] {
   if (request === undefined) return GROUPS;
-  const path = (request.target.startsWith('/') ? request.target : URL.parse(request.target)?.pathname) ?? '';
-  const listed = GROUPS.filter((group) => matches(group.path, path.replace(/\?.*/s, '')));
+  const target = (request.target.startsWith('/') ? request.target : URL.parse(request.target)?.pathname) ?? '';
+  // The path of the base URL in tests that have one.
+  const path = target.replace(/\?.*/s, '').replace(/^\/tenant-a(?=\/)/, '');
+  const listed = GROUPS.filter((group) => matches(group.path, path));
   const operation = listed.find(({ methods }) => methods?.includes(request.method));
   // The paths of the metadata depend on the issuer.
   const isMetadata = path.startsWith(METADATA_PATH) || path.endsWith(OPENID_PATH);

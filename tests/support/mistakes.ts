@@ -95,6 +95,16 @@ const INVISIBLE: readonly Mistake[] = [
     set: { PORT: '"8080"' },
     cure: /PORT: .*files for docker --env-file have none/,
   },
+  ...['"./clients.json"', "'./clients.json'"].map((path) => ({
+    what: `quotation marks of docker --env-file around a path: ${path}`,
+    set: { CLIENTS_FILE: path },
+    cure: /^(?!.*what the file contains).*CLIENTS_FILE: must not be in quotation marks: .*docker --env-file/,
+  })),
+  {
+    what: 'quotation marks around a text that may be anything',
+    set: { TOKEN_ISSUER: '"https://issuer.test"' },
+    cure: /TOKEN_ISSUER: must not be in quotation marks/,
+  },
   {
     what: 'a clients file with a byte order mark',
     files: clients(bom + GOOD),
@@ -114,6 +124,11 @@ const INVISIBLE: readonly Mistake[] = [
     what: 'a clients file in Windows-1252',
     files: clients(Buffer.from(GOOD.replace('"A"', '"Ä"'), 'latin1')),
     cure: /CLIENTS_FILE: is not in UTF-8: save it as UTF-8/,
+  },
+  {
+    what: 'a clients file that names a field twice',
+    files: clients(GOOD.replace('"client_secret"', '"client_secret":"{noop}other","client_secret"')),
+    cure: /CLIENTS_FILE: is not JSON: line 1, column \d+: a member that this object has already/,
   },
   {
     what: 'a database of SQLite as a clients file',
@@ -358,6 +373,16 @@ const FILES: readonly Mistake[] = [
     files: key(pem(RSA.privateKey, 'pkcs1')),
     set: { KEY_ROTATION_SECONDS: '0' },
     cure: /PKCS#1: convert it with openssl pkey/,
+  },
+  {
+    what: 'a PEM with its line breaks as two characters',
+    files: key(pem(RSA.privateKey, 'pkcs8').replaceAll('\n', '\\n')),
+    cure: /KEY_FILE: must be a private key as PKCS#8 PEM .*each \\n in it has to be a line break/,
+  },
+  {
+    what: 'base64 of a PEM',
+    files: key(Buffer.from(pem(RSA.privateKey, 'pkcs8')).toString('base64')),
+    cure: /KEY_FILE: must be a private key .*base64 of a PEM file: decode it/,
   },
   {
     what: 'a passphrase',

@@ -27,11 +27,12 @@ interface ShownClient {
   readonly secret?: string | undefined;
 }
 
-/** One client, with warnings if the service refuses it. */
+/** One client, with warnings if the service refuses it, and of what is hardly meant. */
 export function clientAnswer({ client, credentials, secret }: ShownClient, messages: readonly string[] = []): Answer {
   const { id, client_id, ...rest } = client;
   const once =
     secret === undefined ? [] : ['The secret is shown only this once: the table stores only its BCrypt hash.'];
+  const doubts = /^\p{Z}|\p{Z}$/u.test(client_id) ? ['The id begins or ends with a space, which belongs to it.'] : [];
   const shown = { id, client_id, ...(secret !== undefined && { client_secret: secret }), ...rest };
   const problems = [
     ...(client.problem === null ? [] : [client.problem]),
@@ -40,7 +41,7 @@ export function clientAnswer({ client, credentials, secret }: ShownClient, messa
   return {
     document: { ...shown, ...credentials },
     text: () => memberTable([...membersOf(shown), ...(credentials ? rowsOfCredentials(credentials) : [])]),
-    messages: [...messages, ...once, ...problems.map((problem) => `The service refuses this client: ${problem}.`)],
+    messages: [...messages, ...once, ...doubts, ...problems.map((it) => `The service refuses this client: ${it}.`)],
   };
 }
 

@@ -105,11 +105,12 @@ export function parseDuration(text: string): number {
   throw new InvalidArgumentError('It must be a whole number and s, m, h or d: 90d is 90 days.');
 }
 
-/** A date, or a time with its zone. A time without a zone would depend on the machine. */
+/** A date, or a time with its zone. A time without a zone would depend on the machine, and 31 February would be a day in March. */
 function parseTime(text: string): number {
   const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d))?$/.test(text);
   const seconds = isTime ? Math.floor(Date.parse(text) / 1_000) : Number.NaN;
-  if (seconds >= 0) return seconds;
+  const [day = ''] = text.split('T');
+  if (seconds >= 0 && new Date(day).toISOString().startsWith(day)) return seconds;
   throw new InvalidArgumentError(
     'It must be a date in UTC such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z.',
   );

@@ -26,7 +26,7 @@ interface CommandParts {
 }
 
 const NOTES = `
-The database is the one that DATABASE_URL names in the environment, or the file of DATABASE_URL_FILE; its table clients is created if it is missing.
+The database is the one that DATABASE_URL names in the environment, or the file of DATABASE_URL_FILE; its table clients has to exist: npm run migrate creates it.
 With DATABASE_FILE in place of a URL, it is that file of SQLite.
 Secrets are never arguments: they are generated here, or read from standard input.
 

@@ -76,7 +76,7 @@ async function readAssertion(stdin: Input): Promise<string> {
 /** A refusal is an answer too, but not of the exit code 0: what was found stands in its messages. */
 function answerOf(explanation: AssertionExplanation): Answer {
   const lines = linesOf(explanation);
-  const { reason, clientId, issuer, assertion, signature } = explanation;
+  const { reason, fault, clientId, issuer, assertion, signature } = explanation;
   const isUnverified = typeof signature === 'object';
   if (reason === undefined && !isUnverified) {
     const document = { accepted: true, client_id: clientId, issuer: issuer?.issuer, subject: assertion?.claims.sub };
@@ -86,7 +86,7 @@ function answerOf(explanation: AssertionExplanation): Answer {
   const verdict =
     reason === undefined
       ? `The service would accept it for client ${clientId}, if its signature is right: that could not be verified.`
-      : `The service refuses it: ${reason}. ${adviceOn(explanation)}`.trimEnd();
+      : `The service refuses it: ${reason}${fault === undefined ? '' : ` (${fault})`}. ${adviceOn(explanation)}`.trimEnd();
   throw new Problem(EXIT.refused, ...lines, verdict);
 }
 

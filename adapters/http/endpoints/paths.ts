@@ -12,8 +12,8 @@ export function metadataPath(issuer: string): string {
 }
 
 /**
- * The route's path of the document for OpenID Connect: behind the issuer (OpenID Connect Discovery 1.0 section 4). A proxy
- * removes the path of the base URL, as for every other route.
+ * The route's path of the document for OpenID Connect: behind the issuer (OpenID Connect Discovery 1.0 section 4), without the path of the
+ * base URL, which every other route has as an alias.
  */
 export function openIdPath(issuer: string, baseUrl: string): string {
   const [path, base] = [pathOf(issuer), pathOf(baseUrl)];
@@ -21,7 +21,7 @@ export function openIdPath(issuer: string, baseUrl: string): string {
 }
 
 /** The path of a URL as part of a route's path, without a slash at its end; empty if it has none. */
-function pathOf(url: string): string {
+export function pathOf(url: string): string {
   const path = URL.parse(url)?.pathname.replace(/\/$/, '') ?? '';
   // Characters with a meaning in a route's path are escaped.
   return path.startsWith('/') ? path.replace(/[{}()[\]+?!:*\\]/g, '\\$&') : '';

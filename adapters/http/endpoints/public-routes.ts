@@ -9,7 +9,7 @@ import {
   type MetadataOptions,
   metadataEndpoint,
 } from './discovery-endpoints.ts';
-import { AUTHORIZATION_PATH, KEY_SET_PATH, metadataPath, openIdPath, TOKEN_PATH } from './paths.ts';
+import { AUTHORIZATION_PATH, KEY_SET_PATH, metadataPath, openIdPath, pathOf, TOKEN_PATH } from './paths.ts';
 import { tokenEndpoint } from './token-endpoint.ts';
 
 interface PublicRouteParts {
@@ -26,7 +26,7 @@ interface PublicRouteParts {
   readonly furtherRoutes: readonly Route[];
 }
 
-/** The routes of the public port, and who has access to each. */
+/** The routes of the public port, with who has access to each. All of them are below the path of the base URL too. */
 export function publicRoutes(parts: PublicRouteParts): readonly Route[] {
   const access: Access = { kind: parts.publicMetadata ? 'public' : 'bearer' };
   const cacheability = parts.publicMetadata ? 'public' : 'private';
@@ -34,18 +34,21 @@ export function publicRoutes(parts: PublicRouteParts): readonly Route[] {
   const options = { ...parts.metadata, methods: parts.methods, cacheability } as const;
   const metadata = { GET: metadataEndpoint(options, 'oauth') };
   const refusing = { GET: authorizationEndpoint, POST: authorizationEndpoint };
-  return [
+  const base = pathOf(baseUrl);
+  const ofOrigin = base === '' ? [] : [metadataPath(new URL(baseUrl).origin)];
+  // The SDK for Go asks for the metadata of `https://auth.example.com/` with a `/` at the end of the path.
+  const withSlash = compatibility.includes('mcp') ? [`${metadataPath(issuer)}/`] : [];
+  const routes: readonly Route[] = [
     { path: TOKEN_PATH, access: { kind: 'public' }, methods: { POST: tokenEndpoint(parts) } },
     { path: KEY_SET_PATH, access, methods: { GET: keySetEndpoint(parts.keyProvider, cacheability) } },
-    { path: metadataPath(issuer), access, methods: metadata },
+    { path: metadataPath(issuer), aliases: [...ofOrigin, ...withSlash], access, methods: metadata },
     ...(compatibility.length > 0
       ? [{ path: AUTHORIZATION_PATH, access: { kind: 'public' } as const, methods: refusing }]
       : []),
-    // The SDK for Go asks for the metadata of `https://auth.example.com/` with a `/` at the end of the path.
-    ...(compatibility.includes('mcp') ? [{ path: `${metadataPath(issuer)}/`, access, methods: metadata }] : []),
     ...(compatibility.includes('oidc')
       ? [{ path: openIdPath(issuer, baseUrl), access, methods: { GET: metadataEndpoint(options, 'openid') } }]
       : []),
     ...parts.furtherRoutes,
   ];
+  return routes.map((route) => ({ aliases: base === '' ? [] : [base + route.path], ...route }));
 }

@@ -3,16 +3,17 @@ import type { Clock } from '../../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { Exchange } from '../server/exchange.ts';
 import { isHttpReason } from '../server/http-reasons.ts';
-import { TOKEN_PATH } from './paths.ts';
+import { pathOf, TOKEN_PATH } from './paths.ts';
 
 /**
  * Records each token request that got no token for a reason of HTTP: it was malformed, too much, or met a fault. The use
  * case has recorded what it decided itself, so each request is recorded once. Runs for refused requests only.
  */
-export function recordRefusedTokenRequests(auditLog: AuditLog, clock: Clock): (exchange: Exchange) => Promise<void> {
-  return async (exchange) => {
+export function recordRefusedTokenRequests(auditLog: AuditLog, clock: Clock, baseUrl: string) {
+  const paths = [TOKEN_PATH, pathOf(baseUrl) + TOKEN_PATH];
+  return async (exchange: Exchange): Promise<void> => {
     const { refusal, requestId, clientAddress, fault } = exchange.state;
-    if (refusal === undefined || !isHttpReason(refusal.reason) || !isTokenRequest(exchange)) return;
+    if (refusal === undefined || !isHttpReason(refusal.reason) || !isTokenRequest(exchange, paths)) return;
     // Its line is counted as lost. A second one would be counted too.
     if (isOfAuditLog(fault)) return;
     const origin = { request_id: requestId, remote_address: clientAddress };
@@ -30,6 +31,6 @@ function isOfAuditLog(fault: unknown): boolean {
 }
 
 /** A request that was refused before its route was matched has only the target as it was sent, which may be malformed. */
-function isTokenRequest({ method, state, req: { url = '' } }: Exchange): boolean {
-  return method === 'POST' && (state.route ?? url.split('?', 1)[0]) === TOKEN_PATH;
+function isTokenRequest({ method, state, req: { url = '' } }: Exchange, paths: readonly string[]): boolean {
+  return method === 'POST' && paths.includes(state.route ?? url.split('?', 1)[0] ?? '');
 }

@@ -53,7 +53,7 @@ export function tokenEndpoint({ issueToken, load, methods, responseScope }: Toke
 
     dropHead(ctx);
     const issued = await issueToken.execute(request.value);
-    if (!issued.ok) return sendRefusal(ctx, challenged(issued.problem, challenge));
+    if (!issued.ok) return sendRefusal(ctx, challenged(withoutSecret(issued.problem, request.value), challenge));
 
     answerToken(ctx, issued.value, responseScope === 'always' || request.value.scope !== undefined);
   };
@@ -138,12 +138,18 @@ function unsupported({ secretInBody }: AcceptedWays): HttpReason {
 /** The refusal, which names the methods that are switched on where another one was tried. */
 function refusalFor(reason: HttpReason, { methods }: AcceptedWays): HttpRefusal {
   const refusal = httpRefusal(reason);
-  return reason === 'method_unsupported' ? { ...refusal, expected: methods.join(', ') } : refusal;
+  return reason === 'method_unsupported' ? { ...refusal, shown: methods.join(', ') } : refusal;
 }
 
 /** What a 401 tells a client that tried to authenticate in the header: its own scheme (RFC 6749 section 5.2). */
 function challengeOf(authorization: Authorization): string | undefined {
   return authorization.kind === 'present' ? `${authorization.scheme} realm="token endpoint"` : undefined;
+}
+
+/** A client that sends its secret as a scope too gets it back from nobody: descriptions end in the logs of clients. */
+function withoutSecret(refusal: HttpRefusal, { credentials }: TokenRequest): HttpRefusal {
+  if (refusal.shown === undefined || !('clientSecret' in credentials)) return refusal;
+  return { ...refusal, shown: refusal.shown.replaceAll(credentials.clientSecret, '?') };
 }
 
 function challenged(refusal: HttpRefusal, challenge: string | undefined): HttpRefusal {

@@ -18,8 +18,6 @@ export type ReadParameter = (name: string) => string | undefined;
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 const FORM_PARAMETER = /^(?!charset[\s=*])|^charset=("?)(?:utf-?8|us-ascii|iso-8859-1)\1$/;
-/** Charsets that mean the same bytes as UTF-8 in ASCII only. */
-const ASCII_CHARSET = /charset="?(?:us|iso)-/i;
 const BODY_MAX_BYTES = 16 * 1024;
 const PARAMETERS_MAX = 50;
 const RESOURCE = 'resource';
@@ -36,14 +34,11 @@ export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<F
   const refused = refuseByHead(ctx.state.head);
   if (refused !== undefined) return failure(refused);
 
-  const {
-    hasBody,
-    contentLength,
-    contentTypes: [contentType = ''],
-  } = ctx.state.head;
+  const { hasBody, contentLength, contentTypes } = ctx.state.head;
   if (!hasBody) return parseForm('');
 
-  const isOnlyAscii = contentType !== FORM_TYPE && ASCII_CHARSET.test(contentType);
+  // Such charsets mean the same bytes as UTF-8 in ASCII only.
+  const isAscii = contentTypes[0] !== FORM_TYPE && /charset="?(?:us|iso)-/i.test(contentTypes[0] ?? '');
   // A client that waits for it is asked for the body only now (RFC 9110 section 10.1.1).
   if (ctx.get('Expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
   // A slow upload occupies its connection and nothing else. Most bodies come with the header fields, and have arrived by now.
@@ -55,12 +50,9 @@ export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<F
   if (areTooLarge(ctx.req.rawTrailers)) return failure('header_fields_too_large');
   if (isUpload && !load.enter(ctx.state)) return failure('overloaded');
   const form = decodeForm(body);
-  return isOnlyAscii && form.ok && !isAscii(form.value) ? failure('content_type_unsupported') : form;
-}
-
-/** Once percent-encoding is decoded. */
-function isAscii({ parameters, resources }: Form): boolean {
-  return [...parameters, resources].flat().every((text) => !/[\u0080-\uffff]/.test(text));
+  if (!isAscii || !form.ok) return form;
+  const texts = [...form.value.parameters, form.value.resources].join();
+  return /[\u0080-\uffff]/.test(texts) ? failure('content_type_unsupported') : form;
 }
 
 function refuseByHead({ contentEncodings, contentTypes, contentLength }: RequestHead): HttpReason | undefined {

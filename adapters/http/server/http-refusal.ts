@@ -51,7 +51,7 @@ export interface HttpRefusal {
   readonly reason: AnyReason;
   readonly clientId?: string;
   /** What the description shows for `…`. */
-  readonly expected?: string;
+  readonly shown?: string;
   /** Header fields beyond those of every answer, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -60,16 +60,20 @@ export function httpRefusal(reason: HttpReason, headers?: Readonly<Record<string
   return { code: HTTP_REASONS[reason].code, reason, ...(headers && { headers }) };
 }
 
-/** What a description must not have (RFC 6749 section 5.2). An issuer may have it. */
+/** What a description must not have (RFC 6749 section 5.2). An issuer may have it, and what was asked for. */
 const NOT_IN_DESCRIPTION = /[^ !#-[\]-~]/g;
 
+/** Of what is shown in a description, in characters: anybody can ask for a scope of 16 KiB. */
+const SHOWN_MAX = 300;
+
 /** The JSON body of a refusal. */
-export function refusalBody({ code, reason, expected }: HttpRefusal): {
+export function refusalBody({ code, reason, shown }: HttpRefusal): {
   error: string;
   error_description?: string;
 } {
   const { description } = ALL_REASONS[reason];
   if (description === undefined) return { error: ANSWERS[code].error };
-  const shown = () => expected?.replace(NOT_IN_DESCRIPTION, '?') ?? '…';
-  return { error: ANSWERS[code].error, error_description: description.replace('…', shown) };
+  const end = shown !== undefined && shown.length > SHOWN_MAX ? '...' : '';
+  const safe = shown === undefined ? '…' : shown.slice(0, SHOWN_MAX).replace(NOT_IN_DESCRIPTION, '?') + end;
+  return { error: ANSWERS[code].error, error_description: description.replace('…', () => safe) };
 }

@@ -23,6 +23,8 @@ const BEARER: Access = { kind: 'bearer' };
 export interface Route {
   /** Matched exactly: case, trailing slash and percent-encoding count. A segment `:name` matches any one segment. */
   readonly path: string;
+  /** Further paths, which are matched in the same way. Logs and metrics have the first one. */
+  readonly aliases?: readonly string[];
   readonly access: Access;
   /**
    * A probe is answered under every name, although the port has names of its own. And the load limit neither counts nor refuses it, so
@@ -56,10 +58,10 @@ export interface ApplicationParts extends ExchangeParts {
  */
 export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
   const { routes, onFault, otherPaths = BEARER, publicPrefix } = parts;
-  const uncounted = new Set(routes.flatMap((route) => (route.isProbe ? [route.path] : [])));
+  const uncounted = new Set(routes.flatMap((route) => (route.isProbe ? pathsOf(route) : [])));
   const router = new Router<ExchangeState>({ sensitive: true, strict: true });
   for (const route of routes) {
-    router.all(route.path, async (ctx) => {
+    router.all(pathsOf(route), async (ctx) => {
       ctx.state.route = route.path;
       if (await admits(route, ctx, parts)) await callHandler(ctx, route);
     });
@@ -74,6 +76,10 @@ export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
     if (await admits({ access }, ctx, parts)) sendRefusal(ctx, httpRefusal('route_unknown'));
   });
   return application;
+}
+
+function pathsOf({ path, aliases = [] }: Route): string[] {
+  return [path, ...aliases];
 }
 
 /** Whether the request has access. If not, answers with the refusal. */

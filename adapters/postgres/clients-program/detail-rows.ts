@@ -10,6 +10,7 @@ import type { StoredDetails, ValidDetails } from '../../../application/ports/cli
 import { type ClientDetails, NO_DETAILS } from '../../../domain/client-details.ts';
 import { parseJson } from '../../../domain/parse-json.ts';
 import { TableUnusable } from '../fault.ts';
+import { FIND_OWN_TABLES } from '../own-tables.ts';
 import { DETAIL_STATEMENTS as SQL } from './detail-statements.ts';
 
 /** A registration, by its client id and the id of its row. A new registration of the same client id has none of these rows. */
@@ -37,10 +38,11 @@ export class DetailRows {
   }
 
   static async on(connection: PoolClient): Promise<DetailRows> {
-    const { rows } = await connection.query<{ readonly name: string }>(SQL.findMissing);
+    const { rows } = await connection.query<{ readonly name: string }>(FIND_OWN_TABLES);
+    const there = new Set(rows.map(({ name }) => name));
     return new DetailRows(
       connection,
-      rows.map(({ name }) => name),
+      Object.values(DETAIL_TABLES).flatMap(({ name }) => (there.has(name) ? [] : name)),
     );
   }
 

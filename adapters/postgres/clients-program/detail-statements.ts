@@ -64,12 +64,6 @@ function hasValid(kind: 'secrets' | 'keys' | 'subjects'): string {
 
 /** Statements on the details of a registration. Parameters 1 and 2: client id, and row id as text. */
 export const DETAIL_STATEMENTS = {
-  /** Which of the tables are missing. */
-  findMissing: `select name from (values ${Object.values(TABLES)
-    .map(({ name }) => `('${name}', '$schema.${name}')`)
-    .join(', ')})
-    as tables (name, qualified) where pg_catalog.to_regclass(qualified) is null`,
-
   /** Each kind as the JSON of a list. */
   find: `select ${DETAIL_KINDS.map((kind) => `${entriesOf(kind, '::json', IS_OF_REGISTRATION)} as "${kind}"`).join(', ')}`,
 

@@ -49,7 +49,7 @@ export class PostgresClientStore implements ClientStore {
     connection.pool.on('error', () => {});
   }
 
-  /** Connects at the first use, and then creates the table if it is missing. */
+  /** Connects at the first use. The table has to exist. */
   static async open(url: string, recorder?: ChangeRecorder<ClientChange>, warn?: Warn): Promise<PostgresClientStore> {
     const options = { url, poolSize: POOL_SIZE, deadlineMs: DEADLINE_MS, warn };
     return new PostgresClientStore(await openConnection(options, CLIENTS.schema), recorder);
@@ -211,9 +211,11 @@ export class PostgresClientStore implements ClientStore {
     }
   }
 
-  /** After the table was created if it was missing. */
+  /** Once the table was found. */
   async #pool(): Promise<Pool> {
-    this.#prepared ??= warnOfSchemas(this.#connection).then(() => probeTable(CLIENTS, this.#connection).prepare());
+    // Without a schema, it is not created.
+    const table = probeTable({ ...CLIENTS, schema: undefined }, this.#connection);
+    this.#prepared ??= warnOfSchemas(this.#connection).then(() => table.prepare());
     await this.#prepared;
     return this.#connection.pool;
   }

@@ -1,7 +1,9 @@
+import { inspectRows } from '../../../application/client-lookup.ts';
 import { type Finding, fine, note, problem } from '../../../application/ports/inspection.ts';
-import { CLIENT_SECRETS, CLIENTS } from '../client-entity.ts';
+import { BOUNDED_COLUMNS, CLIENT_SECRETS, CLIENTS, type ClientRecord, fieldsOf } from '../client-entity.ts';
 import type { Connection } from '../connection.ts';
 import { TableUnusable } from '../fault.ts';
+import { BRING_BACK, FIND_OWN_TABLES, lostClients } from '../own-tables.ts';
 import { CLIENT_RESOURCES } from '../postgres-client-repository.ts';
 import { grantOf } from '../privileges.ts';
 import { runStatement } from '../runner.ts';
@@ -39,7 +41,11 @@ async function inspectTable(
   const { role } = session;
   const { name } = table;
   const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
-  if (!found?.exists) return inspectMissing(session, table, isRunning);
+  if (!found?.exists) {
+    const lost = table === CLIENTS ? lostClients(await runStatement(connection, { text: FIND_OWN_TABLES })) : undefined;
+    if (lost !== undefined) return problem(lost, 'an empty one would have every client refused');
+    return inspectMissing(session, table, isRunning);
+  }
   try {
     await probeTable(table, connection).check();
     if (found.hidden) return hiddenRows(role, name);
@@ -59,6 +65,7 @@ function inspectMissing({ role, schema, mayCreate }: Session, table: TableDefini
   const without = OPTIONAL.get(table);
   if (without !== undefined) return note(`${text}: ${without}`, migrate);
   if (table.schema === undefined) return problem(text, migrate);
+  if (table === CLIENTS && isRunning) return problem(text, BRING_BACK);
   if (mayCreate && isRunning) return problem(text, `restart the service, which then creates it, or ${migrate}`);
   if (mayCreate) {
     const cure = `to give the role fewer rights, first ${migrate}`;
@@ -99,12 +106,12 @@ async function inspectClients(connection: Connection, { role, isSuperuser }: Ses
     const cure = `revoke insert, update, delete on clients from ${role}; the owner of a table always may: let another role own it`;
     findings.push(note(`the role ${role} may change clients, and the service only reads them`, cure));
   }
-  const [row] = await runStatement<{ readonly count: number }>(connection, {
-    text: `select pg_catalog.count(*)::int as "count" from (select client_id from $schema.clients limit ${COUNT_MAX + 1}) as counted`,
+  const rows = await runStatement<ClientRecord>(connection, {
+    text: `select ${BOUNDED_COLUMNS} from $schema.clients limit ${COUNT_MAX + 1}`,
   });
-  const count = row?.count ?? 0;
+  const count = rows.length;
   if (count === 0)
     findings.push(note('no client is registered', 'npm run clients -- add <client-id> --name … --scope …'));
   else findings.push(fine(`registered clients: ${count > COUNT_MAX ? `more than ${COUNT_MAX}` : count}`));
-  return findings;
+  return [...findings, ...inspectRows(rows.map(fieldsOf))];
 }

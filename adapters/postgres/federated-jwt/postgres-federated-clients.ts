@@ -5,7 +5,8 @@ import {
   type FederatedClients,
 } from '../../../application/ports/federated-clients.ts';
 import { readConditions } from '../../../domain/claim-path.ts';
-import { CLIENTS, type ClientRecord, lookupOf } from '../client-entity.ts';
+import { CLAIMS_BYTES_MAX } from '../../../domain/client-details.ts';
+import { BOUNDED_COLUMNS, bounded, CLIENTS, type ClientRecord, lookupOf } from '../client-entity.ts';
 import { SQLSTATE } from '../fault.ts';
 import type { DatabaseLog } from '../health.ts';
 import type { Runner } from '../runner.ts';
@@ -24,10 +25,6 @@ interface SubjectRecord extends ClientRecord {
   readonly claims: string;
 }
 
-const CLIENT = Object.entries(CLIENTS.columns)
-  .map(([property, column]) => `clients.${column}::text as "${property}"`)
-  .join(', ');
-
 /**
  * One round trip, by the index of identities and then by the clients' own. Parameters: issuer, subject, and a client id or an
  * empty text for all. A text that was written and read has no collation of its own, so the comparison takes the collation of
@@ -35,7 +32,7 @@ const CLIENT = Object.entries(CLIENTS.columns)
  */
 const FIND_BY_SUBJECT = {
   name: 'find_by_subject',
-  text: `select ${CLIENT}, rule.client_id as "ruleClientId", rule.claims
+  text: `select ${BOUNDED_COLUMNS}, ${bounded('rule.client_id')} as "ruleClientId", ${bounded('rule.claims', CLAIMS_BYTES_MAX)} as claims
     from $schema.client_subjects rule join $schema.clients
       on clients.${CLIENTS.columns.clientId} operator(pg_catalog.=) pg_catalog.textin(pg_catalog.textout(rule.client_id))
         and clients.${CLIENTS.columns.id}::text = rule.registration_id

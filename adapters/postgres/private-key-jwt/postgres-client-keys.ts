@@ -3,7 +3,7 @@ import { type ClientKey, DETAILS_MAX } from '../../../domain/client-details.ts';
 import { parseJson } from '../../../domain/parse-json.ts';
 import { readPublicJwk } from '../../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
-import { CLIENTS, clientIds } from '../client-entity.ts';
+import { bounded, CLIENTS, clientIds } from '../client-entity.ts';
 import type { DatabaseLog } from '../health.ts';
 import { LookUps } from '../look-ups.ts';
 import type { Runner } from '../runner.ts';
@@ -57,7 +57,7 @@ export const FIND_KEYS = {
           order by created_at desc, key_id limit ${DETAILS_MAX.keys}),
         other as materialized (select jwk, expires_at from $schema.client_keys where not exists (select from newest)
           order by client_id, registration_id, key_id limit 1)
-        select pg_catalog.json_agg(pg_catalog.json_build_array(jwk, expires_at, own))::text as keys from (
+        select pg_catalog.json_agg(pg_catalog.json_build_array(${bounded('jwk')}, expires_at, own))::text as keys from (
           select *, true as own from newest union all select *, false from other
           union all select '${NO_KEY}', 0, false where not exists (select from newest) and not exists (select from other)
         ) as keys) as kept`,

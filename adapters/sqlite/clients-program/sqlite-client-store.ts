@@ -56,7 +56,7 @@ export class SqliteClientStore implements ClientStore {
   #opened: DatabaseSync | undefined;
   #import: ClientImport | undefined;
 
-  /** The file is opened at the first use, and created if it is missing. */
+  /** The file is opened at the first use. It has to exist. */
   constructor(path: string, recorder?: ChangeRecorder<ClientChange>) {
     this.#path = path;
     this.#recorder = recorder;
@@ -159,7 +159,7 @@ export class SqliteClientStore implements ClientStore {
   }
 
   #use<Outcome>(work: (database: DatabaseSync) => Outcome): Outcome {
-    this.#opened ??= openMigrated(this.#path).database;
+    this.#opened ??= openMigrated(this.#path, 'refuse').database;
     try {
       return work(this.#opened);
     } catch (fault) {

@@ -1,13 +1,14 @@
 import { logBroken, lookupOf } from '../../../application/client-lookup.ts';
 import { FEDERATED_CANDIDATES_MAX, type FederatedClients } from '../../../application/ports/federated-clients.ts';
 import { readConditions } from '../../../domain/claim-path.ts';
+import { CLAIMS_BYTES_MAX } from '../../../domain/client-details.ts';
 import type { ClientRegistrationFields } from '../../../domain/client-registration.ts';
 import type { FileLog, FileReader } from '../file-reader.ts';
-import { FIELDS } from '../sqlite-client-repository.ts';
+import { bounded, LOOKED_UP } from '../sqlite-client-repository.ts';
 
 /** Parameters: issuer, subject, and a client id or an empty text for all. */
-const FIND_BY_SUBJECT = `select ${FIELDS}, claims from client_subjects join clients on clients.id = registration_id
-  where issuer = ?1 and subject = ?2 and (?3 = '' or client_id = ?3) order by client_id limit ${FEDERATED_CANDIDATES_MAX}`;
+const FIND_BY_SUBJECT = `select ${LOOKED_UP}, ${bounded('claims', CLAIMS_BYTES_MAX)} as claims from client_subjects join clients on clients.id = registration_id
+  where issuer = ?1 and subject = ?2 and (?3 = '' or client_id = ?3) order by clients.client_id limit ${FEDERATED_CANDIDATES_MAX}`;
 
 /** The rules in the table `client_subjects`: read at every look-up, never written and never cached. */
 export function sqliteFederatedClients(file: FileReader, log: FileLog): FederatedClients {

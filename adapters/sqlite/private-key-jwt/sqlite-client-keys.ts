@@ -3,13 +3,13 @@ import { type ClientKey, DETAILS_MAX } from '../../../domain/client-details.ts';
 import { parseJson } from '../../../domain/parse-json.ts';
 import { readPublicJwk } from '../../../domain/public-jwk.ts';
 import type { FileLog, FileReader } from '../file-reader.ts';
-import { isStorable } from '../sqlite-client-repository.ts';
+import { bounded, isStorable } from '../sqlite-client-repository.ts';
 
 /** The newest keys first; of a client without keys, or an unknown one, the first key of the table, which costs as much. */
 const FIND_KEYS = `with found as (select max(id) as id from clients where client_id = ?),
-    own as (select jwk, min(expires_at, ${Number.MAX_SAFE_INTEGER}) as expires_at, 1 as own from client_keys
+    own as (select ${bounded('jwk')} as jwk, min(expires_at, ${Number.MAX_SAFE_INTEGER}) as expires_at, 1 as own from client_keys
       where registration_id = (select id from found) order by created_at desc, key_id limit ${DETAILS_MAX.keys}),
-    other as (select jwk, expires_at, 0 from client_keys where not exists (select 1 from own) limit 1)
+    other as (select ${bounded('jwk')} as jwk, expires_at, 0 from client_keys where not exists (select 1 from own) limit 1)
   select (select id || '' from found) as "registrationId", keys.* from (select 1)
     left join (select * from own union all select * from other) as keys`;
 

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { TracingOptions } from '../../../adapters/tracing/connect-tracing.ts';
-import { failure, type Result, success } from '../../../domain/result.ts';
-import { type Environment, readEnvironment, settingsGroup } from '../../settings/read-environment.ts';
+import { type Environment, settingsGroup, type ValuesOf } from '../../settings/read-environment.ts';
 import { httpUrl, oneOf, text, wholeNumber } from '../../settings/setting-kinds.ts';
 
 const SERVICE_NAME = 'client-credentials-authorization-service';
@@ -27,29 +26,17 @@ export const TRACING_SETTINGS = settingsGroup({
   },
 });
 
-/** What the service needs of OpenTelemetry and cannot do: a start with one of them fails, so that nobody relies on it. */
-const UNSUPPORTED = ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'].flatMap((name) => [
-  `OTEL_EXPORTER_OTLP_${name}`,
-  `OTEL_EXPORTER_OTLP_TRACES_${name}`,
-]);
-
-const SHARED = ['PROTOCOL', 'HEADERS', 'COMPRESSION', 'TIMEOUT'];
+const SHARED = ['ENDPOINT', 'PROTOCOL', 'HEADERS', 'COMPRESSION', 'TIMEOUT'];
 
 /**
- * How requests are traced, or undefined if the environment does not ask for it: neither an exporter nor an endpoint is
- * named, or OTEL_SDK_DISABLED is true. Then none of the other variables is read. Fails as `readSettings` does.
+ * How requests are traced, or undefined if the environment does not ask for it: neither the exporter `otlp` nor an endpoint is named,
+ * or OTEL_SDK_DISABLED is true. A variable that cannot be used counts as absent: platforms set them for all of their services.
  */
-export function readTracingSettings(environment: Environment): Result<TracingOptions | undefined, readonly string[]> {
-  if (!isAskedFor(environment)) return success(undefined);
-  const unsupported = UNSUPPORTED.filter((name) => environment[name]);
-  if (unsupported.length > 0) {
-    return failure(unsupported.map((name) => `${name}: is not supported; NODE_EXTRA_CA_CERTS adds an authority`));
-  }
-  const read = readEnvironment(TRACING_SETTINGS, [], withSharedVariables(environment));
-  if (!read.ok) return read;
-  const values = read.value;
+export function readTracingSettings(environment: Environment): TracingOptions | undefined {
+  if (!isAskedFor(environment)) return undefined;
+  const { values } = readVariables(environment);
   const { OTEL_RESOURCE_ATTRIBUTES: resource, OTEL_SERVICE_NAME: name = resource['service.name'] } = values;
-  return success({
+  return {
     exporter: {
       url: values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT,
       protocol: values.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL,
@@ -66,25 +53,41 @@ export function readTracingSettings(environment: Environment): Result<TracingOpt
     sampler: values.OTEL_TRACES_SAMPLER,
     ratio: values.OTEL_TRACES_SAMPLER_ARG,
     resource: { ...resource, 'service.name': name ?? SERVICE_NAME },
+  };
+}
+
+/** Variables that cannot be used, by the name that was set and never with a value: `VARIABLE: why: what to do`. */
+export function ignoredVariables(environment: Environment): readonly string[] {
+  const isOff = !isAskedFor(environment) && /^(none)?$/.test(environment['OTEL_TRACES_EXPORTER'] ?? '');
+  return isOff ? [] : readVariables(environment).ignored;
+}
+
+function readVariables(environment: Environment) {
+  const ignored: string[] = [];
+  const values = Object.entries(TRACING_SETTINGS.rows).map(([name, schema]) => {
+    const [variable, value] = givenFor(name, environment);
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return [name, parsed.data];
+    ignored.push(`${variable}: is ignored, since it ${parsed.error.issues[0]?.message}: correct it, or leave it out`);
+    return [name, schema.parse(undefined)];
   });
+  return { values: Object.fromEntries(values) as ValuesOf<typeof TRACING_SETTINGS.rows>, ignored };
+}
+
+/** The variable that counts, and its value. Those for all signals stand in for those that are for traces only. */
+function givenFor(name: string, environment: Environment): readonly [variable: string, value: string | undefined] {
+  const shared = SHARED.find((end) => name === `OTEL_EXPORTER_OTLP_TRACES_${end}`);
+  if (shared === undefined || environment[name]) return [name, environment[name] || undefined];
+  const value = environment[`OTEL_EXPORTER_OTLP_${shared}`] || undefined;
+  const whole = shared === 'ENDPOINT' && value !== undefined ? `${value.replace(/\/$/, '')}/v1/traces` : value;
+  return [`OTEL_EXPORTER_OTLP_${shared}`, whole];
 }
 
 function isAskedFor(environment: Environment): boolean {
-  const isDisabled = environment['OTEL_SDK_DISABLED']?.toLowerCase() === 'true';
-  const asking = ['OTEL_TRACES_EXPORTER', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
-  return !isDisabled && environment['OTEL_TRACES_EXPORTER'] !== 'none' && asking.some((name) => environment[name]);
-}
-
-/** The variables for all signals stand in for those that are for traces only. */
-function withSharedVariables(environment: Environment): Environment {
-  const endpoint = environment['OTEL_EXPORTER_OTLP_ENDPOINT']?.replace(/\/$/, '');
-  const shared = SHARED.map((name) => [`OTEL_EXPORTER_OTLP_TRACES_${name}`, environment[`OTEL_EXPORTER_OTLP_${name}`]]);
-  const given = Object.entries(environment).filter(([, value]) => value !== '');
-  return {
-    ...Object.fromEntries(shared),
-    ...(endpoint && { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${endpoint}/v1/traces` }),
-    ...Object.fromEntries(given),
-  };
+  const { OTEL_SDK_DISABLED: disabled, OTEL_TRACES_EXPORTER: exporter } = environment;
+  if (disabled?.toLowerCase() === 'true') return false;
+  const [, endpoint] = givenFor('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', environment);
+  return exporter ? exporter === 'otlp' : endpoint !== undefined;
 }
 
 /** `key=value` pairs, separated by commas, with percent-encoding (W3C Baggage). */
@@ -111,9 +114,9 @@ function headerFields() {
   }, 'must be header fields as key=value pairs, without control characters');
 }
 
-/** Throws if this is no pair. */
+/** Throws if this is no pair. As in the SDKs of OpenTelemetry, a space in a value need not be encoded: `Authorization=Bearer …`. */
 function readPair(pair: string): readonly [key: string, value: string] {
-  const [, key = '', value = ''] = /^\s*([\w.!#$%&'*+^`|~/-]+)\s*=\s*([!-~]*)\s*$/.exec(pair) ?? [];
+  const [, key = '', value = ''] = /^\s*([\w.!#$%&'*+^`|~/-]+)\s*=\s*([ -~]*?)\s*$/.exec(pair) ?? [];
   if (key === '') throw new URIError(pair);
   return [decodeURIComponent(key), decodeURIComponent(value)];
 }

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { BRING_BACK } from '../../../adapters/postgres/own-tables.ts';
 import { manageClients } from '../../../config/capabilities/clients-program.ts';
 import { problemsOfAuditLine } from '../../support/audit-schema.ts';
+import { CREATE_CLIENTS } from '../../support/clients-table.ts';
 import { freshTables } from '../../support/details-tables.ts';
 import { freePort } from '../../support/free-port.ts';
 import { isInstalled, where } from '../../support/installed.ts';
@@ -101,15 +103,23 @@ describe('usage', () => {
       expect(run.stderr).not.toContain('hunter2');
     });
 
-    it('ends the program with exit code 3 if the role may not create the table, or may only read it', async () => {
+    it('ends the program with exit code 3 if there is no table, which it does not create, or the role may only read it', async () => {
       const role = await database.createRole();
       const clients = clientsInProcess(role.url);
-      expect(await clients(['list'])).toMatchObject({
+      const missing = 'The database cannot be used: table clients does not exist';
+      for (const run of [clients, clientsInProcess(database.url)]) {
+        expect(await run(['list'])).toMatchObject({
+          exitCode: 3,
+          stderr: `${missing}: run npm run migrate; if it was there before, ${BRING_BACK}\n`,
+        });
+      }
+      await database.query('create table key_ring ()');
+      expect(await clientsInProcess(database.url)(['add', 'a', '--name', 'A', '--scope', 'read'])).toMatchObject({
         exitCode: 3,
-        stderr:
-          'The database cannot be used: table clients does not exist, and the database role may not create it\nCLIENT_REPOSITORY=postgres npm run doctor, with the same DATABASE_URL, says what to do.\n',
+        stderr: expect.stringContaining(`${missing}, and key_ring does: ${BRING_BACK}`),
       });
-      await clientsInProcess(database.url)(['list']);
+      expect(await database.query("select to_regclass('clients') as found")).toEqual([{ found: null }]);
+      await database.query(`drop table key_ring; ${CREATE_CLIENTS}`);
       await database.query(`grant select on clients to ${role.name}`);
       expect((await clients(['list'])).exitCode).toBe(0);
       const run = await clients(['add', 'x', '--name', 'X', '--scope', 'read', '--cost', '4']);
@@ -121,7 +131,6 @@ describe('usage', () => {
     });
 
     it('needs only four privileges on the table', async () => {
-      await clientsInProcess(database.url)(['list']);
       const role = await database.createRole();
       await database.query(`grant select, insert, update, delete on clients to ${role.name}`);
       const clients = clientsInProcess(role.url);
@@ -153,7 +162,7 @@ describe('at a terminal', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     clients = clientsInProcess(database.url);
-    await clients(['list']);
+    await database.query(CREATE_CLIENTS);
   }, 120_000);
   afterAll(() => database.drop());
   beforeEach(async () => {

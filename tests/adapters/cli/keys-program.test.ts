@@ -12,6 +12,7 @@ import { manageKeys } from '../../../config/capabilities/keys-program.ts';
 import { threadsAtOnce } from '../../support/at-once.ts';
 import { auditLinesIn } from '../../support/audit-lines.ts';
 import { problemsOfAuditLine } from '../../support/audit-schema.ts';
+import { CREATE_CLIENTS } from '../../support/clients-table.ts';
 import { runProgram } from '../../support/program.ts';
 import { runInProcess } from '../../support/run-in-process.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -24,6 +25,7 @@ let dependency: Dependency;
 
 beforeAll(async () => {
   database = await createTestDatabase();
+  await database.query(CREATE_CLIENTS);
   ({ store, dependency } = await openKeyRing({ url: database.url, deadlineMs: 3_000 }, () => {}));
 }, 120_000);
 afterAll(async () => {

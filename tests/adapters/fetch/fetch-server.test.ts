@@ -50,6 +50,21 @@ it('issues a token, and writes the address of the caller to the log', async () =
   expect(lines).toContainEqual(expect.objectContaining({ request_id: id, status: 200, remote_address: '192.0.2.7' }));
 });
 
+it.each(['', 'localhost', '192.0.2.7:80', '[2001:db8::1]', 'x'.repeat(1_000), '192.0.2.7\n{"level":"info"}'])(
+  'refuses the address %j, which is no IP address, and writes no line',
+  async (remoteAddress) => {
+    const before = lines.length;
+    await expect(service.fetch(post(new URLSearchParams(FORM)), { remoteAddress })).rejects.toThrow(
+      new TypeError('remoteAddress: must be an IP address, without a port'),
+    );
+    expect(lines).toHaveLength(before);
+  },
+);
+
+it.each(['2001:db8::1', 'fe80::1%eth0', '::ffff:192.0.2.7'])('accepts the address %s', async (remoteAddress) => {
+  expect((await service.fetch(post(new URLSearchParams(FORM)), { remoteAddress })).status).toBe(200);
+});
+
 it('reads a body that arrives in parts', async () => {
   const parts = [...String(new URLSearchParams(FORM))];
   const response = await service.fetch(post(streamed(parts, (controller) => controller.close())));

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { readClientsFile, streamClientsFile } from '../../../adapters/files/clients-file.ts';
 import { jsonFault, jsonReader } from '../../../adapters/files/json-fault.ts';
 import { type JsonEntry, readJsonArray } from '../../../adapters/files/read-json-array.ts';
+import { parseJson } from '../../../domain/parse-json.ts';
 import { failure, success } from '../../../domain/result.ts';
 import { collect } from '../../support/collect.ts';
 
@@ -45,6 +46,16 @@ describe('the clients file', () => {
         'a client_id with a control character',
         [{ ...ENTRY, client_id: 'a\n' }],
         'entry 0: client_id must have 1 to 255 characters and no control character',
+      ],
+      [
+        'a client_id with an invisible character',
+        [{ ...ENTRY, client_id: 'a\u200b' }],
+        'entry 0: client_id must have no line break, control or invisible character',
+      ],
+      [
+        'a plain secret with a line break at its end',
+        [{ ...ENTRY, client_secret: '{noop}its-secret\n' }],
+        'entry 0: client_secret must have no line break, control or invisible character',
       ],
       ['an empty name', [{ ...ENTRY, client_name: '' }], 'entry 0: client_name must not be empty'],
       [
@@ -328,6 +339,23 @@ describe('faults of JSON', () => {
       expect(jsonFault(text)).not.toContain(SECRET);
     });
 
+    it.each([
+      [`[{"a": "${SECRET}",\n "a": 1}]`, 'line 2, column 2'],
+      [`{"a": {"b": 1, "c": [], "\\u0062": 2}}`, 'line 1, column 25'],
+      ['{"": 1, "": 1}', 'line 1, column 9'],
+    ])('names the place of a member that an object has already: %s', (text, place) => {
+      expect(parseJson(text)).toBeUndefined();
+      expect(jsonFault(text)).toBe(`${place}: a member that this object has already`);
+    });
+
+    it.each(['[{"a":1},{"a":{"a":[{"a":2}]}}]', '{"a":"\\"a\\":1,","b":":"}', '{"__proto__":1,"a":1}'])(
+      'finds none where each object has a member once: %s',
+      (text) => {
+        expect(parseJson(text)).toEqual(JSON.parse(text));
+        expect(jsonFault(text)).toBeUndefined();
+      },
+    );
+
     it('counts characters, not the halves of surrogate pairs', () => {
       expect(jsonFault('["😀" 1]')).toBe('line 1, column 6: a comma or the end of the array is missing');
     });
@@ -431,6 +459,7 @@ describe('arrays of JSON', () => {
       ['\n[1,\n\n [},\n 3]', 1, 'is not JSON; it begins in line 4'],
       ['\n[,1]', 0, 'is not JSON; it begins in line 2'],
       ['[1,\n\n,2]', 1, 'is not JSON; it begins in line 3'],
+      ['[1,\n {"a":1,"a":1}]', 1, 'names a member twice; it begins in line 2'],
     ])('names the problem of %j, and nothing after it', async (text, position, problem) => {
       for (const size of [1, 100]) {
         expect((await read(text, [size])).at(-1)).toEqual({ ok: false, problem: { position, text: problem } });

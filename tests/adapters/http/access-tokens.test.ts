@@ -696,7 +696,10 @@ describe('resource indicators', () => {
       const answer = await ask(service, resources);
       expect([answer.status, answer.json()]).toEqual([
         400,
-        { error: 'invalid_target', error_description: expect.stringContaining('not registered for a resource') },
+        {
+          error: 'invalid_target',
+          error_description: `the client is not registered for the resource '${resources.at(-1)}'`,
+        },
       ]);
       expect(logLineOf(service, answer)).toMatchObject({ reason: 'resource_not_registered', client_id: 'good-client' });
     });
@@ -707,7 +710,10 @@ describe('resource indicators', () => {
         const answer = await ask(service, [text]);
         expect([answer.status, answer.json()]).toEqual([
           400,
-          { error: 'invalid_target', error_description: 'resource must be an absolute URI without a fragment' },
+          {
+            error: 'invalid_target',
+            error_description: `resource must be an absolute URI without a fragment: '${text.replace('ä', '?')}' is none`,
+          },
         ]);
         expect(logLineOf(service, answer)).toMatchObject({ reason: 'resource_malformed' });
       },
@@ -876,7 +882,7 @@ describe('published documents', () => {
         await send(mcp().url, `${METADATA}/base/`),
       ];
       expect([withSlash.status, withSlash.text]).toEqual([200, exact.text]);
-      for (const path of [`${METADATA}/base//`, `${METADATA}/`, METADATA, '/.well-known/openid-configuration']) {
+      for (const path of [`${METADATA}/base//`, `${METADATA}/`, '/.well-known/openid-configuration']) {
         expect((await send(mcp().url, path)).status).toBe(404);
       }
     });
@@ -946,7 +952,7 @@ describe('published documents', () => {
     it.each([
       ['https://issuer.example/', 'https://issuer.example', ''],
       ['https://issuer.example/tenant', 'https://issuer.example', '/tenant'],
-      // The proxy removes the path of the base URL, as for the token endpoint.
+      // A proxy may remove the path of the base URL, as for the token endpoint.
       ['https://issuer.example/base', 'https://issuer.example/base', ''],
       ['https://issuer.example/base/tenant', 'https://issuer.example/base', '/tenant'],
       ['https://issuer.example/based', 'https://issuer.example/base', '/based'],

@@ -712,6 +712,15 @@ describe('private_key_jwt', () => {
       ...more,
     });
 
+  it.each([
+    ['jti is missing', { jti: undefined }],
+    ['jti is longer than 255 characters', { jti: 'j'.repeat(256) }],
+    ['sub is no client_id, which has 1 to 255 characters', { iss: 'a\nb', sub: 'a\nb' }],
+    ['exp is missing', { exp: undefined }],
+  ])('tells a client the one fault of its assertion: %s', async (fault, claims) => {
+    expect((await ask(forged(claims))).json()['error_description']).toBe(`client_assertion is malformed: ${fault}`);
+  });
+
   it('issues a token for the assertion that every forgery starts from, once', async () => {
     const assertion = forged();
     const answer = await ask(assertion);

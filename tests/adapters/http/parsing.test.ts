@@ -701,6 +701,8 @@ describe('requireBearer', () => {
     if (fields.length === 0) return 401;
     if (fields.length > 1) return 400;
     const [field = ''] = fields;
+    // An empty one counts as absent.
+    if (field === '') return 401;
     const space = field.indexOf(' ');
     const scheme = space === -1 ? field : field.slice(0, space);
     const credentials = space === -1 ? '' : field.slice(space).replace(/^ +/, '');

@@ -24,7 +24,12 @@ describe('token endpoint', () => {
   const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
   describe('POST /oauth2/token: valid client_id and client_secret', () => {
-    const service = serviceForSuite();
+    const spring = {
+      ...GOOD_CLIENT,
+      client_id: 'spring-client',
+      client_secret: `{bcrypt}${GOOD_CLIENT.client_secret}`,
+    };
+    const service = serviceForSuite({ clients: [GOOD_CLIENT, PLAIN_CLIENT, spring] });
 
     it('returns a Bearer token, its type and its lifetime, and nothing else', async () => {
       const answer = await requestToken(service().url, GOOD);
@@ -56,6 +61,11 @@ describe('token endpoint', () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => requestToken(service().url, GOOD)));
       const ids = answers.map((answer) => decodeJwt(String(answer.json()['access_token'])).jti);
       expect(new Set(ids).size).toBe(10);
+    });
+
+    it('accepts a BCrypt encoding with the prefix of Spring Security', async () => {
+      const credentials = { client_id: 'spring-client', client_secret: GOOD_SECRET };
+      expect((await requestToken(service().url, { ...GOOD, ...credentials })).status).toBe(200);
     });
 
     it('accepts a {noop} secret in the in-memory variant', async () => {
@@ -161,7 +171,7 @@ describe('token endpoint', () => {
           ['cost-15', `$2b$15$${BCRYPT_SALT_AND_HASH}`],
           ['cost-31', `$2b$31$${BCRYPT_SALT_AND_HASH}`],
           ['plain-text', GOOD_SECRET],
-          ['other-prefix', `{bcrypt}${GOOD_CLIENT.client_secret}`],
+          ['other-prefix', `{pbkdf2}${GOOD_CLIENT.client_secret}`],
           ['truncated', GOOD_CLIENT.client_secret.slice(0, -1)],
           ['broken-x', `$2x$04$${BCRYPT_SALT_AND_HASH}`],
         ];
@@ -467,6 +477,21 @@ describe('token endpoint', () => {
       const answer = await requestToken(service().url, { ...GOOD, client_id: '😀'.repeat(255) });
       expect(answer.text).toBe('{"error":"invalid_client"}');
     });
+
+    it.each([
+      ['read catalog', "the client is not registered for the scope 'catalog'; scopes are separated by single spaces"],
+      ['read,write', "the client is not registered for the scope 'read,write'; scopes are separated by single spaces"],
+      ['x'.repeat(5_000), `the client is not registered for the scope '${'x'.repeat(300)}...'; scopes are .*`],
+      [`a-${GOOD_SECRET}`, "the client is not registered for the scope 'a-\\?'; scopes are .*"],
+      ['read a"\\é\n</x>', "scope must be scope tokens with single spaces between: 'a\\?\\?\\?\\?</x>' is none"],
+      ['read  write', "scope must be scope tokens with single spaces between: 'read  write' is none"],
+    ])(
+      'names the first scope that was asked for and is not granted, bounded and printable: %s',
+      async (scope, text) => {
+        const answer = await requestToken(service().url, { ...GOOD, scope });
+        expect(answer.json()['error_description']).toMatch(new RegExp(`^${text}$`));
+      },
+    );
 
     it('refuses a scope that the client is not registered for, once the secret is verified', async () => {
       const answer = await requestToken(service().url, { ...GOOD, scope: 'read admin' });
@@ -949,7 +974,7 @@ describe('client secret basic', () => {
         const answer = await requestToken(service().url, { ...GRANT, ...form } as FormFields);
         expect(answer.status).toBe(status);
         expect(logLineOf(service(), answer)).toMatchObject({ reason });
-        const error_description = expect.stringMatching(/^client_assertion(_type must be| has to be) /);
+        const error_description = expect.stringMatching(/^client_assertion(_type must be| is malformed:) /);
         if (status === 401) expect(answer.json()).toEqual({ error: 'invalid_client', error_description });
       });
 
@@ -1000,8 +1025,9 @@ describe('the log of token requests', () => {
       ['client_id', { form: { ...GOOD, client_id: SECRET } }],
       ['the name of a parameter', { form: { ...GOOD, [SECRET]: '1' } }],
       ['grant_type', { form: { ...GOOD, grant_type: SECRET } }],
-      ['scope', { form: { ...GOOD, scope: SECRET } }],
-      ['a malformed scope', { form: { ...GOOD, scope: `"${SECRET}` } }],
+      ['scope', { form: { ...GOOD, client_secret: SECRET, scope: SECRET } }],
+      ['a malformed scope', { form: { ...GOOD, client_secret: SECRET, scope: `"${SECRET}` } }],
+      ['a malformed resource', { form: { ...GOOD, client_secret: SECRET, resource: `"${SECRET}` } }],
       ['the Content-Type', { headers: { 'content-type': SECRET } }],
       ['the Content-Encoding', { headers: { 'content-encoding': SECRET } }],
       ['the Authorization scheme', { headers: { authorization: SECRET } }],

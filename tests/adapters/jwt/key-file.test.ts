@@ -99,6 +99,7 @@ describe('readKeyFile', () => {
     ['a kid of 100,000 characters', jwk(KEY, { kid: 'k'.repeat(100_000) }), badKid],
     ['a kid with a line break', jwk(KEY, { kid: 'a\nb' }), badKid],
     ['a kid with a character that turns the direction of text', jwk(KEY, { kid: 'a\u202eb' }), badKid],
+    ['a kid twice', jwk(KEY).replace('{', '{"kid":"a","kid":"b",'), noKey],
     ['a key for encryption', jwk(KEY, { use: 'enc' }), 'must have the use sig, or none'],
     ['a key for another algorithm', jwk(KEY, { alg: 'PS256' }), 'must have the alg RS256, or none'],
     ['a key that must not sign', jwk(KEY, { key_ops: ['verify'] }), 'must have key_ops with sign, or none'],

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
+import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { A_CLIENT } from '../../contracts/client-repository.ts';
 import { clientsTable } from '../../support/clients-table.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { until } from '../../support/until.ts';
 import { type OpenRepository, openRepository } from './open-repository.ts';
 
 const TABLE = `create table clients (id bigint generated always as identity, client_id text unique, client_secret text,
@@ -39,6 +41,29 @@ describe('a missing table clients', () => {
       await Promise.all(Array.from({ length: 8 }, () => openAndClose()));
       expect(lines).toEqual([{ event: 'table_created' }]);
     }
+  });
+
+  it.each(['key_ring', 'client_secrets'])(
+    'prevents the start if %s is there, since it was lost then, and is not created',
+    async (other) => {
+      await database.query(`create table ${other} ()`);
+      await expect(open()).rejects.toThrow(`table clients does not exist, and ${other} does: bring it back`);
+      await expect(migrateDatabase(database.url)).rejects.toMatchObject({
+        cause: { message: expect.stringContaining('bring it back') },
+      });
+      expect(await columns()).toEqual([]);
+    },
+  );
+
+  it('causes a note as long as it has no client', async () => {
+    await using opened = await open();
+    const note = 'no client is registered, so nobody gets a token';
+    expect(opened.readiness()).toEqual({ ready: true, note });
+    const { add, remove } = clientsTable(database);
+    await add(A_CLIENT);
+    await until(() => !('note' in opened.readiness()), 'the note has ended');
+    await remove(A_CLIENT.clientId);
+    await until(() => 'note' in opened.readiness(), 'the note is back');
   });
 
   it('prevents the start if the role may not create it', async () => {

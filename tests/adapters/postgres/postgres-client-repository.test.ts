@@ -1,7 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { FIND_CLIENTS } from '../../../adapters/postgres/client-entity.ts';
+import {
+  FIND_CLIENT_BY_SECRET,
+  FIND_CLIENTS,
+  FIND_SECRET,
+  FIND_SECRET_BY_ID,
+} from '../../../adapters/postgres/client-entity.ts';
+import { openConnection } from '../../../adapters/postgres/connection.ts';
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
 import { openClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
+import { runStatement, type Statement } from '../../../adapters/postgres/runner.ts';
 import type { ClientLookup } from '../../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';
@@ -90,7 +97,29 @@ describe('PostgresClientRepository', () => {
     await alter('alter column client_name type varchar(200)');
     await alter('add column created_at timestamptz');
     expect((await find('client-1')).kind).toBe('found');
-    expect(under.readiness()).toEqual({ ready: true });
+    expect(under.readiness()).toMatchObject({ ready: true });
+  });
+
+  it('reads some kilobytes of a row that has megabytes, and finds it broken', async () => {
+    const long = 'x '.repeat(1_000_000).trim();
+    await under.add({ ...A_CLIENT, clientName: long, scope: long, clientSecret: long });
+    await under.addSecret('client-1', { ...SECRET, encoded: long });
+    const connection = await openConnection({ url: database.url, poolSize: 1, deadlineMs: 10_000 });
+    const bytesOf = async (statement: Statement) => JSON.stringify(await runStatement(connection, statement)).length;
+    for (const [statement, values] of [
+      [FIND_CLIENTS, [['client-1']]],
+      [FIND_CLIENT_BY_SECRET, ['client-1', 'client-1', 'an-id']],
+      [FIND_SECRET, ['client-1', 'client-1']],
+      [FIND_SECRET_BY_ID, ['client-1', 'client-1', 'an-id']],
+    ] as const) {
+      const bytes = await bytesOf({ ...statement, values: values as unknown as string[] });
+      expect(bytes).toBeGreaterThan(20_000);
+      expect(bytes).toBeLessThan(300_000);
+    }
+    await connection.close();
+    const problem = { field: 'clientSecret', rule: 'must have at most 20000 characters' };
+    expect(await find('client-1')).toEqual({ kind: 'broken', problem });
+    expect((await under.repository.findSecret('client-1', 'an-id'))?.kind).toBe('unusable');
   });
 
   it('uses secrets with ids only if their table is there when it starts', async () => {
@@ -310,7 +339,7 @@ describe('PostgresClientRepository', () => {
         const asked = [...ids, '\u20ac', ...ids];
         const found = names(await Promise.all(asked.map((id) => opened.repository.findByClientId(id))));
         expect(found).toEqual([...ids, 'unknown', ...ids]);
-        expect(opened.readiness()).toEqual({ ready: true });
+        expect(opened.readiness()).toMatchObject({ ready: true });
       } finally {
         await latin.drop();
       }

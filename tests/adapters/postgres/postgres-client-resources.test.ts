@@ -92,8 +92,8 @@ describe('postgresClientResources', () => {
     const lines: DatabaseLine[] = [];
     const { clientResources, readiness, close } = await open(database.url, (line) => lines.push(line));
     expect(await clientResources.findResources({ clientId: 'client-1', id: '1' })).toEqual([]);
-    expect(readiness()).toEqual({ ready: true });
-    expect(lines).toEqual([{ event: 'table_created' }]);
+    expect(readiness()).toMatchObject({ ready: true });
+    expect(lines).toEqual([]);
     await close();
     await database.query('alter table elsewhere rename to client_resources');
   });

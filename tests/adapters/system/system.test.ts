@@ -15,7 +15,7 @@ import {
   inspectWritableFile,
 } from '../../../adapters/system/inspect-host.ts';
 import { namePortProblem } from '../../../adapters/system/listen-problem.ts';
-import { readTextFile, readTextFileNow } from '../../../adapters/system/read-text-file.ts';
+import { othersMay, readTextFile, readTextFileNow } from '../../../adapters/system/read-text-file.ts';
 import { findSharedPort } from '../../../adapters/system/shared-port.ts';
 import { RandomIdGenerator, randomSecret, SystemClock } from '../../../adapters/system/system.ts';
 import { PoolWork, poolBounds, threadsFor, threadsOf } from '../../../adapters/system/thread-pool.ts';
@@ -167,6 +167,19 @@ describe('findings about the host', () => {
       await writeFile(file, '');
       await chmod(file, mode);
       expect(inspectKeySecretFile(file)).toMatchObject([{ state, text: expect.stringContaining(file) }]);
+    });
+
+    it.each([
+      ['may not write, as they may not write to the program', 0o660, 0o700, true],
+      ['may write, as they may to the program: umask 002 made both', 0o660, 0o770, false],
+      ['and everybody else may write', 0o666, 0o777, true],
+    ])('a file in the folder of the program whose group %s', async (_what, fileMode, folderMode, isRefused) => {
+      const file = join(folder, 'shipped.json');
+      await writeFile(file, '');
+      await chmod(file, fileMode);
+      await chmod(folder, folderMode);
+      expect(othersMay('write', file, folder)).toBe(isRefused);
+      await chmod(folder, 0o700);
     });
 
     it('inspectWritableFile accepts a file and one that can be made, makes none, and names a missing folder', async () => {

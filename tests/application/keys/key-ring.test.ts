@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { keyStateOf, rotationsOf } from '../../../application/keys-program/ring-records.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import type { KeyRow } from '../../../application/ports/key-ring-store.ts';
 import { describeKeyProvider } from '../../contracts/key-provider.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freshKeyRing, unstartedKeyRing } from '../../support/fresh-key-ring.ts';
@@ -460,7 +462,7 @@ describe('an unknown key id', () => {
     expect(shared.reads - before).toBeLessThanOrEqual(4);
   });
 
-  it('is 503 while the ring is away, without a query each time', async () => {
+  it('is 503 while the ring is away, and looked up again only 5 s later', async () => {
     const { shared, clock, ...rest } = world();
     const ring = await freshKeyRing({ shared, clock, ...rest });
     shared.fault = 'away';
@@ -471,6 +473,11 @@ describe('an unknown key id', () => {
     }
     expect(shared.reads - before).toBe(1);
     expect(await ring.verificationKey(await signingKid(ring))).toBeDefined();
+    shared.fault = 'none';
+    clock.advance(4.9);
+    await expect(ring.verificationKey('unknown')).rejects.toThrow(DependencyUnavailable);
+    clock.advance(0.2);
+    expect(await ring.verificationKey('unknown')).toBeUndefined();
   });
 });
 
@@ -502,5 +509,35 @@ describe('the key set', () => {
       { ...common, kid: shared.rows[2]?.kid, state: 'published', from: start + 1_000, until: start + 2_000 },
     ]);
     expect(ring.times()).toEqual({ age: 0, end: 2_000, rotation: 1_000, directoryAge: 0 });
+  });
+});
+
+describe('the ring as operators see it', () => {
+  const [time, algorithm] = [5_000.2, 'RS256'];
+  const row = (step: number, signsFrom: number, more: Partial<KeyRow> = {}): KeyRow => {
+    const times = { createdAt: 0, knownAt: signsFrom - 100, signsFrom, verifiesUntil: signsFrom + 1_360 };
+    const key = { kid: `${more.algorithm ?? algorithm} ${step}`, algorithm, step, sealed: 'sealed' };
+    return { ...key, ...times, endedAt: undefined, revokedAt: undefined, ...more };
+  };
+  const rows = [
+    row(3, 5_900),
+    row(4, 5_950),
+    row(2, 4_900),
+    row(1, 3_900),
+    row(0, 2_900, { revokedAt: 4_000, sealed: undefined }),
+    row(0, 4_950, { algorithm: 'ES256' }),
+  ];
+
+  it('has a state for each key', () => {
+    const states = rows.map((one) => keyStateOf(one, { rows, time }));
+    expect(states).toEqual(['published', 'published', 'signing', 'retired', 'revoked', 'signing']);
+  });
+
+  it('turns to the next key when every verifier can know it and every replica has read it; a key without one goes on', () => {
+    expect(rotationsOf({ rows, time })).toEqual([{ kid: 'RS256 2', endsAt: 5_800 }]);
+    const known = [...rows.slice(1), row(3, 5_900, { knownAt: 4_000 })];
+    expect(rotationsOf({ rows: known, time })).toEqual([{ kid: 'RS256 2', endsAt: 5_016 }]);
+    const ended = [row(3, 5_900), row(2, 4_900, { endedAt: 5_500 })];
+    expect(rotationsOf({ rows: ended, time })).toEqual([{ kid: 'RS256 2', endsAt: 5_500 }]);
   });
 });

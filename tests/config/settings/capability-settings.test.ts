@@ -4,6 +4,7 @@ import { readLocationsSettings } from '../../../config/capabilities/example-reso
 import { readRuleCheck } from '../../../config/capabilities/federated-jwt/clients-program-extension.ts';
 import { readTracingSettings } from '../../../config/capabilities/tracing/tracing-settings.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
+import { settingDoubts } from '../../../config/settings/setting-doubts.ts';
 import { failure, success } from '../../../domain/result.ts';
 
 describe('readLocationsSettings', () => {
@@ -45,12 +46,7 @@ describe('readLocationsSettings', () => {
 describe('readTracingSettings', () => {
   const ON = { OTEL_TRACES_EXPORTER: 'otlp' };
 
-  /** The options, or a thrown error with the problems. */
-  function read(environment: Readonly<Record<string, string>>) {
-    const settings = readTracingSettings(environment);
-    if (!settings.ok) throw new Error(settings.problem.join('\n'));
-    return settings.value;
-  }
+  const read = (environment: Readonly<Record<string, string>>) => readTracingSettings(environment);
 
   it.each<[boolean, Readonly<Record<string, string>>]>([
     [false, {}],
@@ -100,20 +96,35 @@ describe('readTracingSettings', () => {
     ['OTEL_TRACES_SAMPLER', 'canary'],
     ['OTEL_TRACES_SAMPLER_ARG', '1.5'],
     ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
-    ['OTEL_EXPORTER_OTLP_CERTIFICATE', '/canary'],
-  ])('refuses %s=%s, by its name and without its value', (name, value) => {
-    const settings = readTracingSettings({ ...ON, [name]: value });
-    const problem = settings.ok ? '' : settings.problem.join('\n');
-    expect(problem).toMatch(new RegExp(`^${name}: `));
-    expect(problem).not.toMatch(/canary|password|%zz/);
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317'],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'a=canary b=c,d'],
+    ['OTEL_EXPORTER_OTLP_TIMEOUT', '10s'],
+    ['OTEL_EXPORTER_OTLP_COMPRESSION', 'zstd'],
+  ])('ignores %s=%s, with a warning that has its name and not its value', (name, value) => {
+    const environment = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'x', ...ON, [name]: value };
+    expect(loadConfiguration(environment, () => success('[]'))).toMatchObject({ ok: true });
+    const isOff = name === 'OTEL_TRACES_EXPORTER';
+    expect(read(environment)).toEqual(isOff ? undefined : { ...read(ON), exporter: expect.anything() });
+    const warnings = settingDoubts(environment);
+    expect(warnings).toEqual([expect.stringMatching(new RegExp(`^${name}: is ignored, since it [^:]+: [^:]+$`))]);
+    expect(warnings.join()).not.toMatch(/canary|password|%zz|4317/);
   });
 
-  it('is part of what is checked before a start', () => {
-    const environment = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'x', ...ON, OTEL_TRACES_SAMPLER: 'wrong' };
-    expect(loadConfiguration(environment, () => success('[]'))).toMatchObject({
-      ok: false,
-      problem: [expect.stringMatching(/^OTEL_TRACES_SAMPLER: /)],
-    });
+  it('reads a value with a space, as the SDKs of OpenTelemetry do', () => {
+    const settings = read({ ...ON, OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer a-token, x=y' });
+    expect(settings?.exporter.headers()).toEqual({ Authorization: 'Bearer a-token', x: 'y' });
+  });
+
+  it.each<Readonly<Record<string, string>>>([
+    { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'x', OTEL_TRACE_SAMPLER: 'x', OTEL_BSP_MAX_QUEUE_SIZES: 'x' },
+    { OTEL_EXPORTER_OTLP_CERTIFICATE: '/canary', OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: '/canary' },
+    { OTEL_TRACES_EXPORTER: 'none', OTEL_TRACES_SAMPLER: 'x' },
+    { OTEL_LOGS_EXPORTER: 'console', OTEL_METRICS_EXPORTER: 'x', OTEL_PROPAGATORS: 'b3', OTEL_LOG_LEVEL: 'x' },
+  ])('says nothing of variables that it does not read: %j', (others) => {
+    const environment = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'x', ...ON, ...others };
+    expect(loadConfiguration(environment, () => success('[]'))).toMatchObject({ ok: true });
+    expect(settingDoubts(environment)).toEqual([]);
   });
 
   it('does not print the header fields', () => {

@@ -73,6 +73,30 @@ describe('loadConfiguration', () => {
     });
   });
 
+  describe('with variables of libpq, which the driver reads too', () => {
+    const read = (path: string) => (path === '/run/secrets/url' ? success(PLAIN) : failure('cannot be read'));
+    const PLAIN = 'postgresql://service:its-password@db.test/auth';
+
+    it.each([
+      ['PGPORT', '6543', ':6543/auth'],
+      ['PGOPTIONS', '-c search_path=other', '/auth?options=-c%20search_path%3Dother'],
+      ['PGCLIENT_ENCODING', 'LATIN1', '/auth?client_encoding=UTF8'],
+    ])('refuses %s, which would lead elsewhere, unless the URL says it', (variable, value, named) => {
+      for (const [setting, url] of [
+        ['DATABASE_URL', PLAIN],
+        ['DATABASE_URL_FILE', '/run/secrets/url'],
+      ] as const) {
+        const environment = { CLIENT_REPOSITORY: 'postgres', [setting]: url, [variable]: value };
+        const problem = `${variable}: would change what ${setting} means: write it there, or unset it`;
+        expect(loadConfiguration(environment, read)).toEqual({ ok: false, problem: [problem] });
+        expect(databaseUrlOf(environment, read)).toEqual({ ok: false, problem: `${problem}.` });
+      }
+      const complete = PLAIN.replace('/auth', named);
+      const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: complete, [variable]: value, PGHOST: 'other' };
+      expect(loadConfiguration(environment, read).ok).toBe(true);
+    });
+  });
+
   describe('with files that DATABASE_URL names', () => {
     const URL = 'postgresql://service:its-password@db.test/auth?sslmode=verify-full&sslrootcert=/etc/absent.pem';
     const read = (path: string) =>

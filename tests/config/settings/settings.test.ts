@@ -422,7 +422,7 @@ describe('a name that is almost that of a setting', () => {
   });
 
   it('is no problem if the setting is given too: somebody else means something by it', () => {
-    expect(problemsBeside({ DATABASE_URI: 'x', DATABASE_URL: 'postgresql://db.test/auth' })).toEqual([]);
+    expect(problemsBeside({ DATABASE_URI: 'x', DATABASE_URL: 'postgresql://a@db.test/auth' })).toEqual([]);
   });
 
   it('is none of the names that shells, platforms and other programs set', () => {
@@ -476,12 +476,19 @@ describe('editDistance', () => {
 
 describe('a value', () => {
   it.each([
-    ['"8080"', '; its quotation marks are part of it: files for docker --env-file have none'],
     ['tcp://10.0.0.1:8080', '; Kubernetes sets it for a Service: switch enableServiceLinks off'],
     ['x', ''],
   ])('%j: says what often is wrong with it', (PORT, hint) => {
     expect(problemsBeside({ PORT })).toEqual([`PORT: must be a whole number from 0 to 65535${hint}`]);
   });
+
+  it.each(['PORT', 'HOST', 'TOKEN_AUDIENCE', 'AUDIT_FILE', 'MANAGEMENT_TOKEN'])(
+    'of %s has no quotation marks',
+    (name) => {
+      const problem = `${name}: must not be in quotation marks: files for docker --env-file have none`;
+      for (const value of ['"8080"', "'8080'", '""']) expect(problemsBeside({ [name]: value })).toContain(problem);
+    },
+  );
 });
 
 describe('the URL of a database', () => {
@@ -510,6 +517,18 @@ describe('the URL of a database', () => {
     'postgres://role:its@secret@db.test/auth',
     'postgresql://role:its,secret@db.test/auth',
   ])('accepts %s', (url) => expect(problemOf(url)).toBe(''));
+
+  const PARTS = 'postgresql://role:password@host:5432/database';
+  it.each([
+    ['postgresql://role:secret@db.test', 'database'],
+    ['postgresql://role:secret@db.test:5432/', 'database'],
+    ['postgresql://role:secret@db.test?sslmode=require&dbname=auth', 'database'],
+    ['postgresql://db.test/auth', 'role'],
+    ['postgresql:///auth?user=role', 'host'],
+    ['postgresql:///', 'role and the host and the database'],
+  ])('without a part that the driver would assume, %s: names the %s', (url, part) => {
+    expect(problemOf(url)).toBe(`DATABASE_URL: must name the ${part}: ${PARTS}`);
+  });
 
   it.each(['role:secret@a,b', 'role:secret@a:5432,b:5432'])(
     'with several hosts, %s: says that it takes one',

@@ -9,7 +9,7 @@ import { success } from '../../../../domain/result.ts';
 import { lock, replaceSecret } from '../../../../domain/stored-secret.ts';
 import { A_CLIENT } from '../../../contracts/client-repository.ts';
 import { A_FILE, describeClientStore } from '../../../contracts/client-store.ts';
-import { clientsTable } from '../../../support/clients-table.ts';
+import { CREATE_CLIENTS, clientsTable } from '../../../support/clients-table.ts';
 import { collect } from '../../../support/collect.ts';
 import { freshTables } from '../../../support/details-tables.ts';
 import { secretEdit } from '../../../support/secret-edit.ts';
@@ -44,6 +44,7 @@ describe('PostgresClientStore without the tables of details', () => {
   let empty: TestDatabase;
   beforeAll(async () => {
     empty = await createTestDatabase();
+    await empty.query(CREATE_CLIENTS);
   });
   afterAll(() => empty.drop());
 
@@ -142,7 +143,7 @@ describe('PostgresClientStore', () => {
   });
 
   it('replaces clients by an index, whatever the size of the table, and writes no row that has the given values already', async () => {
-    await database.query('drop table if exists clients');
+    await database.query(`drop table if exists clients; ${CREATE_CLIENTS}`);
     const many = Array.from({ length: 6_000 }, (_, number) => ({ ...A_CLIENT, clientId: `client-${number}` }));
     const changed = many.map((client, number) => (number < 10 ? { ...client, clientName: 'Another name' } : client));
     const importAll = async (clients: typeof many) => {
@@ -161,7 +162,7 @@ describe('PostgresClientStore', () => {
   });
 
   it('repeats an import that the server ended because of a deadlock', async () => {
-    await database.query('drop table if exists clients');
+    await database.query(`drop table if exists clients; ${CREATE_CLIENTS}`);
     await using store = await open();
     const many = Array.from({ length: 10 }, (_, number) => ({ ...A_CLIENT, clientId: `client-${number}` }));
     await Promise.all(many.map((client) => store.add(client)));
@@ -183,7 +184,7 @@ describe('PostgresClientStore', () => {
   });
 
   it('loses no change if the database isolates transactions more strictly by default', async () => {
-    await database.query('drop table if exists clients');
+    await database.query(`drop table if exists clients; ${CREATE_CLIENTS}`);
     await using owner = await open();
     await owner.add({ ...A_CLIENT, clientSecret: '' });
     const role = await database.createRole();

@@ -6,6 +6,7 @@ import type { DatabaseUse } from '../../../../adapters/postgres/doctor/database-
 import { inspectDatabase } from '../../../../adapters/postgres/doctor/inspect-database.ts';
 import { KEY_RING } from '../../../../adapters/postgres/key-directory/key-ring-table.ts';
 import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
+import { BRING_BACK } from '../../../../adapters/postgres/own-tables.ts';
 import type { Finding } from '../../../../application/ports/inspection.ts';
 import { TABLES } from '../../../support/database-tables.ts';
 import { freePort } from '../../../support/free-port.ts';
@@ -88,6 +89,22 @@ describe('inspectDatabase', () => {
     ]);
   });
 
+  it('counts the clients that get no token, and not those that are disabled', async () => {
+    await database.query(CREATE_CLIENTS);
+    const rows = ['$2b$10$', '{pbkdf2}x', '!', '*'].map((secret, id) => `('${id}', '${secret}', 'A', 'read')`);
+    await database.query(
+      `insert into clients (client_id, client_secret, client_name, scope) values ${rows}, ('4', '*', 'A', '')`,
+    );
+    await database.query(`grant select (id, client_id, client_secret, client_name, scope) on clients to ${role.name}`);
+    expect(await found('note', /clients/)).toEqual([
+      expect.objectContaining({
+        text: 'registered clients that get no token: 3',
+        cure: 'npm run clients -- list --state broken names them and their problems',
+      }),
+      ...(await found('note', /client_/)),
+    ]);
+  });
+
   it('names the grants of a role that may not read the table, as a statement that adds them', async () => {
     await database.query(CREATE_CLIENTS);
     const [problem] = await found('problem', /may not read/);
@@ -120,9 +137,18 @@ describe('inspectDatabase', () => {
       {
         state: 'problem',
         text: 'the table clients does not exist',
-        cure: expect.stringMatching(/^restart the service, which then creates it/),
+        cure: BRING_BACK,
       },
     ]);
+    await database.query('create table key_ring ()');
+    expect(await found('problem', /./)).toEqual([
+      {
+        state: 'problem',
+        text: `table clients does not exist, and key_ring does: ${BRING_BACK}`,
+        cure: 'an empty one would have every client refused',
+      },
+    ]);
+    await database.query('drop table key_ring');
     expect(await tables()).toEqual([]);
   });
 

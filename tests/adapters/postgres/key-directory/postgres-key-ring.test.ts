@@ -6,6 +6,7 @@ import { DependencyUnavailable } from '../../../../application/ports/dependency-
 import type { KeyRingChange } from '../../../../application/ports/key-ring-records.ts';
 import type { SealedKey } from '../../../../application/ports/key-ring-store.ts';
 import { describeKeyRingRecords, describeKeyRingStore } from '../../../contracts/key-ring-store.ts';
+import { CREATE_CLIENTS } from '../../../support/clients-table.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
 
 let database: TestDatabase;
@@ -13,6 +14,7 @@ let closables: { close(): Promise<void> }[];
 
 beforeAll(async () => {
   database = await createTestDatabase();
+  await database.query(CREATE_CLIENTS);
 }, 120_000);
 afterAll(() => database.drop());
 beforeEach(async () => {

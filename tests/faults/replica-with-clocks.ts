@@ -2,10 +2,10 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { getAccessToken, type HttpAnswer, requestToken, send } from './http.ts';
-import type { Program } from './program.ts';
-import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from './replica.ts';
-import { until } from './until.ts';
+import { getAccessToken, type HttpAnswer, requestToken, send } from '../support/http.ts';
+import type { Program } from '../support/program.ts';
+import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
+import { until } from '../support/until.ts';
 
 const MODULE = pathToFileURL(`${import.meta.dirname}/shifted-clocks.ts`).href;
 

@@ -7,16 +7,16 @@ import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { manageClients } from '../../config/capabilities/clients-program.ts';
 import { manageKeys } from '../../config/capabilities/keys-program.ts';
 import { migrateTables } from '../../config/migrate-tables.ts';
-import { compactJws, generateSigningKey } from './assertions.ts';
-import { TABLES } from './database-tables.ts';
-import { freePort } from './free-port.ts';
-import { type FormFields, requestToken, send } from './http.ts';
-import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
-import { runInProcess } from './run-in-process.ts';
-import { ISSUER, startServiceUnderTest } from './running-service.ts';
-import { SEALED_KEYS } from './sealed-keys.ts';
-import { until } from './until.ts';
-import { WorkloadIssuer } from './workload-issuer.ts';
+import { compactJws, generateSigningKey } from '../support/assertions.ts';
+import { TABLES } from '../support/database-tables.ts';
+import { freePort } from '../support/free-port.ts';
+import { type FormFields, requestToken, send } from '../support/http.ts';
+import { REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
+import { runInProcess } from '../support/run-in-process.ts';
+import { ISSUER, startServiceUnderTest } from '../support/running-service.ts';
+import { SEALED_KEYS } from '../support/sealed-keys.ts';
+import { until } from '../support/until.ts';
+import { WorkloadIssuer } from '../support/workload-issuer.ts';
 
 /** The roles of a deployment, by their URLs. */
 interface DatabaseRoles {

@@ -2,10 +2,10 @@ import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } f
 import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Backend } from './balancer.ts';
-import { CertificateAuthority } from './certificates.ts';
-import { freePort } from './free-port.ts';
-import { followProgram, type Program } from './program.ts';
+import type { Backend } from '../support/balancer.ts';
+import { CertificateAuthority } from '../support/certificates.ts';
+import { freePort } from '../support/free-port.ts';
+import { followProgram, type Program } from '../support/program.ts';
 
 /** Addresses of this machine for the two replicas of the samples, which have the same ports. Linux has all of 127.0.0.0/8. */
 export const REPLICA_HOSTS = ['127.0.0.11', '127.0.0.12'];

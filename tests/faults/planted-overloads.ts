@@ -1,4 +1,4 @@
-import { runAt } from './run-at.ts';
+import { runAt } from '../support/run-at.ts';
 
 /** Types of the arguments of planted functions and operators: those of our columns, of the catalog, and their relatives. */
 const TYPES = [

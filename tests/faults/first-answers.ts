@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from '@jest/globals';
-import type { Backend } from './balancer.ts';
-import { requestToken } from './http.ts';
-import { DEMO_TOKEN_REQUEST } from './replica.ts';
-import { until } from './until.ts';
+import type { Backend } from '../support/balancer.ts';
+import { requestToken } from '../support/http.ts';
+import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
+import { until } from '../support/until.ts';
 
 const CALLERS = 4;
 /** Between two attempts to connect, so that the service, and not its callers, gets the processor. */

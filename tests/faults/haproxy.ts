@@ -2,11 +2,11 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Backend } from './balancer.ts';
-import { freePort } from './free-port.ts';
-import { send } from './http.ts';
-import { followProgram } from './program.ts';
-import { until } from './until.ts';
+import type { Backend } from '../support/balancer.ts';
+import { freePort } from '../support/free-port.ts';
+import { send } from '../support/http.ts';
+import { followProgram } from '../support/program.ts';
+import { until } from '../support/until.ts';
 
 /** Whether HAProxy is installed here. */
 export const HAS_HAPROXY = spawnSync('haproxy', ['-v']).status === 0;
