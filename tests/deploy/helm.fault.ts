@@ -146,7 +146,6 @@ where(HAS_HELM, describe)('the chart', () => {
     [['settings.TOKEN_AUDIENCE='], 'settings.TOKEN_AUDIENCE: is required: the URL of the API that clients call'],
     [['settings.CLIENT_REPOSITORY=memory'], 'files.CLIENTS_FILE: is required'],
     [['settings.KEY_DIRECTORY=memory'], 'settings.KEY_DIRECTORY: must be database with more than one replica'],
-    [['files.KEY_SECRET_FILE=null'], 'files.KEY_SECRET_FILE: is required if settings.KEY_DIRECTORY is database'],
     [['settings.DATABASE_URL=x'], 'settings.DATABASE_URL: cannot be set: it has a password'],
     [['settings.PORT=80'], 'settings.PORT: cannot be set'],
     [['settings.AUDIT_FILE=/a'], 'settings.AUDIT_FILE: cannot be set: the file system is read-only'],
@@ -193,11 +192,15 @@ where(HAS_HELM, describe)('the chart', () => {
     }
   });
 
-  it('says first which Secret is missing', () => {
-    const values = ['image.repository=a', 'image.tag=v1', 'baseUrl=http://a'].flatMap((value) => ['--set', value]);
-    expect(render(...values).problem).toContain(
-      'files.DATABASE_URL_FILE: is required with PostgreSQL, as {secret: NAME',
-    );
+  it('says which Secret is missing, one after the other', () => {
+    const values = ['image.repository=a', 'image.tag=v1', 'baseUrl=http://a', 'settings.TOKEN_AUDIENCE=https://b'];
+    const withDatabase = [...values, 'files.DATABASE_URL_FILE.secret=a', 'files.DATABASE_URL_FILE.key=url'];
+    for (const [given, problem] of [
+      [values, 'files.DATABASE_URL_FILE: is required with PostgreSQL, as {secret: NAME'],
+      [withDatabase, 'files.KEY_SECRET_FILE: is required if settings.KEY_DIRECTORY is database'],
+    ] as const) {
+      expect(render(...given.flatMap((value) => ['--set', value])).problem).toContain(problem);
+    }
   });
 
   it('needs no database with the clients of a file', () => {
