@@ -182,6 +182,14 @@ describe('findings about the host', () => {
       await chmod(folder, 0o700);
     });
 
+    it.each(['/dev/stdin', '/dev/fd/0', 'none/such.file', ''])('%s is a path that others do not write', (path) => {
+      const module = join(import.meta.dirname, '../../../adapters/system/read-text-file.ts');
+      const code = `import { ownersProblems } from '${module}'; console.log(ownersProblems(['A'], { A: '${path}' }).length)`;
+      // The shell makes a pipe.
+      const command = `printf x | node --input-type=module-typescript -e "${code}"`;
+      expect(execFileSync('sh', ['-c', command], { encoding: 'utf8' })).toBe('0\n');
+    });
+
     it('inspectWritableFile accepts a file and one that can be made, makes none, and names a missing folder', async () => {
       const [existing, fresh] = [join(folder, 'existing'), join(folder, 'fresh')];
       await writeFile(existing, '');
