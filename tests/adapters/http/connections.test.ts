@@ -61,7 +61,8 @@ describe('the sockets that listen', () => {
       // On a busy machine the system establishes connections a moment later.
       const deadline = performance.now() + 60_000;
       while (socketsAt(port, 'established') < waiting.length && performance.now() < deadline) {}
-      expect(socketsAt(port, 'established')).toBe(waiting.length);
+      // A connection of another program may have the same port at its end.
+      expect(socketsAt(port, 'established')).toBeGreaterThanOrEqual(waiting.length);
       const answers = waiting.map(async (caller) => {
         caller.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
         let text = '';
