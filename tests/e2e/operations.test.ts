@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -527,7 +527,10 @@ describe('the audit log of a service', () => {
   it('a program may read the audit log through a named pipe', async () => {
     execFileSync('mkfifo', [path]);
     await using reader = followProgram(spawn('cat', [path]));
+    // Waits until the reader has opened the pipe, and keeps it from ending before the service writes.
+    const writer = await open(path, 'w');
     const service = await startInProcess({ AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
+    await writer.close();
     const { headers } = await requestToken(service.url, GOOD_TOKEN_REQUEST);
     await reader.printed(new RegExp(`"event":"token_issued".*"request_id":"${headers['x-request-id']}"`));
     await service.stop();
