@@ -25,16 +25,18 @@ import { type Platform, WorkloadIssuer } from '../support/workload-issuer.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const README = readFileSync(`${ROOT}/README.md`, 'utf8');
 
-const DOCTOR = 'CLIENT_REPOSITORY=memory CLIENTS_FILE=config/demo/clients.json npm run doctor';
-
 const blocks = (language: string) => blocksOf(README, language);
 
+/** The demo with its key set and its status page open. */
+const [LOOK_CLOSER = ''] = blocksOf(README, 'sh', 'Look closer');
+
 let port: number;
+let managementPort: number;
 let demo: Program;
 beforeAll(async () => {
-  port = await freePort();
-  // The command that the resource server of the README needs.
-  demo = runLine('PUBLIC_METADATA=true npm run demo', { PORT: String(port), BASE_URL: 'http://localhost:8080' });
+  [port, managementPort] = [await freePort(), await freePort()];
+  const line = LOOK_CLOSER.replace('8081', String(managementPort));
+  demo = runLine(line, { PORT: String(port), BASE_URL: 'http://localhost:8080' });
   await demo.printed(/Stop it with Ctrl-C/);
 });
 afterAll(async () => demo[Symbol.asyncDispose]());
@@ -44,22 +46,19 @@ describe('the README', () => {
   const bash = async (command: string) => (await promisify(execFile)('bash', ['-c', here(command)])).stdout;
 
   it('shows how a service with SQLite starts, gets its first client, and issues it a token', async () => {
-    const [block = '', request = ''] = blocksOf(README, 'sh', 'Run it');
+    const [block = '', request = '', inspection = ''] = blocksOf(README, 'sh', 'Run it');
     const folder = await mkdtemp(join(tmpdir(), 'readme-'));
     const own = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()), SHUTDOWN_GRACE_MS: '0' };
-    await using service = runLine(block.replace('DATABASE_FILE=', `DATABASE_FILE=${folder}/`), own);
+    const inFolder = (line: string) => line.replace('DATABASE_FILE=', `DATABASE_FILE=${folder}/`);
+    await using service = runLine(inFolder(block), own);
     const [, secret = ''] = await service.printed(/client_secret │ (\w+)[\s\S]+"event":"started"/);
     // At a terminal, curl asks for it.
     const asked = request.replace('--user billing', `--user billing:${secret}`).replace(':8080', `:${own.PORT}`);
     expect(JSON.parse(await bash(asked))).toMatchObject({ token_type: 'Bearer', scope: 'read write' });
+    await using doctor = runLine(inFolder(inspection), own);
+    expect(await doctor.ended()).toBe(0);
+    expect(doctor.stdout()).toContain('the service runs, and is ready');
     await rm(folder, { recursive: true });
-  });
-
-  it('shows how the doctor inspects a service', async () => {
-    expect(blocks('sh')).toContain(DOCTOR);
-    await using doctor = runLine(DOCTOR, { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) });
-    await doctor.ended();
-    expect(doctor.stdout()).toContain('clients');
   });
 
   it('shows curl lines that work when they are pasted', async () => {
@@ -69,13 +68,22 @@ describe('the README', () => {
     expect(others).toEqual([]);
     expect(JSON.parse(await bash(token))).toMatchObject({ token_type: 'Bearer', expires_in: 300 });
     expect(JSON.parse(await bash(location))).toMatchObject({ code: 'NYC_USA' });
-    expect(JSON.parse(await bash(wrong))).toEqual(JSON.parse(blocks('json')[1] ?? ''));
+    expect(await bash(wrong)).toBe((blocks('json')[1] ?? '').trim().repeat(2));
+  });
+
+  it('shows how to look up why a request was refused', async () => {
+    const [, secret = ''] = /MANAGEMENT_TOKEN=(\S+)/.exec(LOOK_CLOSER) ?? [];
+    const refused = await send(`http://127.0.0.1:${port}`, '/v1/locations/NYC_USA');
+    const headers = { authorization: `Basic ${Buffer.from(`anybody:${secret}`).toString('base64')}` };
+    const page = `/status/refusals/${refused.headers['x-request-id']}`;
+    expect((await send(`http://127.0.0.1:${managementPort}`, page, { headers })).status).toBe(200);
   });
 
   it('shows how the contract is checked, and says how many rows it has', async () => {
     const [block = ''] = blocks('sh').filter((text) => text.includes('npm run contract'));
     const folder = await mkdtemp(join(tmpdir(), 'readme-'));
-    const [, held, all] = (await bash(block.replaceAll('/tmp', folder))).match(/(\d+) of (\d+) rows hold/) ?? [];
+    const [, held, all] =
+      (await bash(block.replaceAll('demo-secret.txt', `${folder}/secret`))).match(/(\d+) of (\d+) rows hold/) ?? [];
     expect(README).toContain('more than 50 rows');
     expect([held, Number(all) > 50]).toEqual([all, true]);
     await rm(folder, { recursive: true });
@@ -99,9 +107,9 @@ describe('the README', () => {
     await writeFile(file, here(snippet));
     try {
       const TOKEN = await getAccessToken(`http://127.0.0.1:${port}`, 'demo-client', 'demo-secret');
-      const call = blocks('sh').find((block) => block.startsWith('node verify.mjs')) ?? '';
-      const verify = (token: string) => bash(`TOKEN=${token}; ${call.replace('verify.mjs', file)}`);
-      expect(await verify(TOKEN)).toBe('The client is demo-client\n');
+      const call = (blocks('sh').find((block) => block.includes('node verify.mjs')) ?? '').replace('verify.mjs', file);
+      expect(await bash(call)).toBe('The client is demo-client\n');
+      const verify = (token: string) => bash(`TOKEN=${token}; ${call.split('\n')[1]}`);
       await expect(verify(`${TOKEN.slice(0, -8)}AAAAAAAA`)).rejects.toThrow('ERR_JWS_SIGNATURE_VERIFICATION_FAILED');
     } finally {
       await rm(file);
