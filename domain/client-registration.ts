@@ -83,6 +83,13 @@ export class ClientRegistration {
     return this.clientSecret.kind === 'unusable' && isLocked(this.clientSecret.reveal());
   }
 
+  /** A registration that somebody makes now. An id that nobody can see in full is refused; one that another program has stored is not. */
+  static toRegister(fields: ClientRegistrationFields): Result<ClientRegistration, RegistrationProblem> {
+    const registration = ClientRegistration.of(fields);
+    if (!registration.ok || !hasUnprintable(fields.clientId)) return registration;
+    return failure({ field: 'clientId', rule: NO_UNPRINTABLE });
+  }
+
   /**
    * A registration, or the first invariant that its fields break. A secret that nothing can match is no problem here:
    * this is how a client is locked, and the client is refused when it requests a token.
@@ -96,7 +103,6 @@ export class ClientRegistration {
       (field) => fields[field].length > FIELD_MAX_LENGTH,
     );
     if (long !== undefined) return failure({ field: long, rule: `must have at most ${FIELD_MAX_LENGTH} characters` });
-    if (hasUnprintable(fields.clientId)) return failure({ field: 'clientId', rule: NO_UNPRINTABLE });
     if (fields.clientSecret === '') return failure({ field: 'clientSecret', rule: 'must not be empty' });
     if (fields.clientName === '') return failure({ field: 'clientName', rule: 'must not be empty' });
     const scope = Scope.parse(fields.scope);

@@ -85,7 +85,7 @@ const CLIENT = z
     const problem = (member: string, message: string) => addIssue({ code: 'custom', path: [member], message });
     const unlocked = unlock(client_secret);
     // The id is assigned later; the invariants of the other fields do not depend on it.
-    const registration = ClientRegistration.of({ ...client, id: 'unregistered' });
+    const registration = ClientRegistration.toRegister({ ...client, id: 'unregistered' });
     if (!registration.ok) problem(MEMBER_NAMES[registration.problem.field], registration.problem.rule);
     else if (unlocked !== NO_SECRET && StoredSecret.parse(unlocked).kind === 'unusable') {
       problem(MEMBER_NAMES.clientSecret, UNUSABLE_SECRET);

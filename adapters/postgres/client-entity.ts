@@ -25,9 +25,9 @@ export const CLIENTS = defineTable(
   'read',
 );
 
-/** A text, or zeros that are longer than any valid one in place of more bytes. The server knows the length without reading the text. */
+/** A text or null, or zeros that are longer than any valid text in place of more bytes. The server knows the length without reading the text. */
 export const bounded = (text: string, bytes = FIELD_BYTES_MAX) =>
-  `case when pg_catalog.octet_length(${text}) <= ${bytes} then ${text} else pg_catalog.repeat('0', ${bytes}) end`;
+  `case when pg_catalog.octet_length(${text}) > ${bytes} then pg_catalog.repeat('0', ${bytes}) else ${text} end`;
 
 /** The columns of a look-up. */
 export const BOUNDED_COLUMNS = Object.entries(CLIENTS.columns)

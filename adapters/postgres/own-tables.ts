@@ -31,9 +31,14 @@ export function lostClients(rows: readonly { readonly name: string }[]): string 
   return `table clients does not exist, and ${there.join(', ')} does: ${BRING_BACK}`;
 }
 
-/** Which of those that have a user are there. */
+/** A column that a table of ours has, and one of the same name of another application hardly. */
+const ownColumnOf = (name: string) =>
+  ({ clients: 'client_id', key_ring: 'sealed', used_assertions: 'kept_until' })[name] ?? 'registration_id';
+
+/** Which of those that have a user are there. A table `clients` of any shape is: it is checked elsewhere. */
 export const FIND_OWN_TABLES = `select name from (values ${TABLE_NAMES.filter(
   (name) => name !== 'client_credentials_migrations',
 )
-  .map((name) => `('${name}', '$schema.${name}')`)
-  .join(', ')}) as tables (name, place) where pg_catalog.to_regclass(place) is not null`;
+  .map((name) => `('${name}', '$schema.${name}', '${ownColumnOf(name)}')`)
+  .join(', ')}) as tables (name, place, own) where exists (select from pg_catalog.pg_attribute
+    where attrelid = pg_catalog.to_regclass(place)::oid and not attisdropped and (attname::text = own or name = 'clients'))`;

@@ -14,7 +14,7 @@ export const FIELDS = `clients.id || '' as "id", clients.client_id as "clientId"
 
 /** A text, or zeros that are longer than any valid one in place of more bytes. SQLite knows the length without reading the text. */
 export const bounded = (text: string, bytes = FIELD_BYTES_MAX) =>
-  `case when octet_length(${text}) <= ${bytes} then ${text} else hex(zeroblob(${bytes})) end`;
+  `case when octet_length(${text}) > ${bytes} then hex(zeroblob(${bytes})) else ${text} end`;
 
 /** The same for look-ups. */
 export const LOOKED_UP = `clients.id || '' as "id", ${bounded('clients.client_id')} as "clientId",

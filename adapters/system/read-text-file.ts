@@ -98,7 +98,7 @@ const PROGRAM = fileURLToPath(new URL('../..', import.meta.url));
 export function othersMay(right: keyof typeof RIGHTS_OF_OTHERS, path: string, program = PROGRAM): boolean {
   try {
     const [file, folder] = [statSync(path), statSync(program)];
-    const isInside = resolve(path).startsWith(program) && file.gid === folder.gid;
+    const isInside = realpathSync(path).startsWith(realpathSync(program)) && file.gid === folder.gid;
     const trusted = right === 'write' && isInside ? folder.mode & 0o020 : 0;
     return process.platform !== 'win32' && (file.mode & RIGHTS_OF_OTHERS[right] & ~trusted) !== 0;
   } catch {

@@ -34,7 +34,7 @@ export async function addClient(
   const { store, ids, clock, checkRule } = parts;
   const { clientId = ids.uuid(), clientName, scope } = request;
   const fields = { clientId, clientSecret: NO_SECRET, clientName, scope };
-  const registration = ClientRegistration.of({ ...fields, id: 'not stored yet' });
+  const registration = ClientRegistration.toRegister({ ...fields, id: 'not stored yet' });
   if (!registration.ok) return registration;
   const { secret, clientSecret, secrets } =
     request.secret === undefined ? WITHOUT_SECRET : await newSecret(parts, request.secret);

@@ -50,5 +50,9 @@ export function publicRoutes(parts: PublicRouteParts): readonly Route[] {
       : []),
     ...parts.furtherRoutes,
   ];
-  return routes.map((route) => ({ aliases: base === '' ? [] : [base + route.path], ...route }));
+  if (base === '') return routes;
+  return routes.map((route) => {
+    const paths = [route.path, ...(route.aliases ?? [])];
+    return { ...route, aliases: [...paths.slice(1), ...paths.map((path) => base + path)] };
+  });
 }

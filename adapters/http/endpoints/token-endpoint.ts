@@ -146,10 +146,12 @@ function challengeOf(authorization: Authorization): string | undefined {
   return authorization.kind === 'present' ? `${authorization.scheme} realm="token endpoint"` : undefined;
 }
 
-/** A client that sends its secret as a scope too gets it back from nobody: descriptions end in the logs of clients. */
-function withoutSecret(refusal: HttpRefusal, { credentials }: TokenRequest): HttpRefusal {
-  if (refusal.shown === undefined || !('clientSecret' in credentials)) return refusal;
-  return { ...refusal, shown: refusal.shown.replaceAll(credentials.clientSecret, '?') };
+/** A client that sends its credential, or any JWT, as a scope or a resource too does not get it back: descriptions end in the logs of clients. */
+function withoutSecret(refusal: HttpRefusal, { credentials, scope = '', resources }: TokenRequest): HttpRefusal {
+  if (refusal.shown === undefined) return refusal;
+  const credential = 'assertion' in credentials ? credentials.assertion : credentials.clientSecret;
+  const isSecret = [scope, ...resources].some((text) => text.includes(credential)) || refusal.shown.includes('eyJ');
+  return isSecret ? { ...refusal, shown: '?' } : refusal;
 }
 
 function challenged(refusal: HttpRefusal, challenge: string | undefined): HttpRefusal {

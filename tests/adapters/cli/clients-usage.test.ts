@@ -113,7 +113,7 @@ describe('usage', () => {
           stderr: `${missing}: run npm run migrate; if it was there before, ${BRING_BACK}\n`,
         });
       }
-      await database.query('create table key_ring ()');
+      await database.query('create table key_ring (sealed text)');
       expect(await clientsInProcess(database.url)(['add', 'a', '--name', 'A', '--scope', 'read'])).toMatchObject({
         exitCode: 3,
         stderr: expect.stringContaining(`${missing}, and key_ring does: ${BRING_BACK}`),

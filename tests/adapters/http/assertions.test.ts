@@ -721,6 +721,13 @@ describe('private_key_jwt', () => {
     expect((await ask(forged(claims))).json()['error_description']).toBe(`client_assertion is malformed: ${fault}`);
   });
 
+  it('never shows a good assertion that was sent as a resource too: nobody has used it yet', async () => {
+    const assertion = forged();
+    const answer = await ask(assertion, { resource: assertion });
+    expect([answer.status, answer.json()['error']]).toEqual([400, 'invalid_target']);
+    expect(answer.text).not.toContain(assertion.slice(0, 20));
+  });
+
   it('issues a token for the assertion that every forgery starts from, once', async () => {
     const assertion = forged();
     const answer = await ask(assertion);

@@ -482,7 +482,8 @@ describe('token endpoint', () => {
       ['read catalog', "the client is not registered for the scope 'catalog'; scopes are separated by single spaces"],
       ['read,write', "the client is not registered for the scope 'read,write'; scopes are separated by single spaces"],
       ['x'.repeat(5_000), `the client is not registered for the scope '${'x'.repeat(300)}...'; scopes are .*`],
-      [`a-${GOOD_SECRET}`, "the client is not registered for the scope 'a-\\?'; scopes are .*"],
+      [`a-${GOOD_SECRET}`, "the client is not registered for the scope '\\?'; scopes are .*"],
+      [`eyJhbGciOiJSUzI1NiJ9.e30.AA`, "the client is not registered for the scope '\\?'; scopes are .*"],
       ['read a"\\é\n</x>', "scope must be scope tokens with single spaces between: 'a\\?\\?\\?\\?</x>' is none"],
       ['read  write', "scope must be scope tokens with single spaces between: 'read  write' is none"],
     ])(
@@ -492,6 +493,12 @@ describe('token endpoint', () => {
         expect(answer.json()['error_description']).toMatch(new RegExp(`^${text}$`));
       },
     );
+
+    it('shows no part of a secret that has spaces and was sent as the scope too', async () => {
+      const secret = 'my p"ss phrase';
+      const answer = await requestToken(service().url, { ...GOOD, client_secret: secret, scope: secret });
+      expect(answer.json()['error_description']).toContain("'?' is none");
+    });
 
     it('refuses a scope that the client is not registered for, once the secret is verified', async () => {
       const answer = await requestToken(service().url, { ...GOOD, scope: 'read admin' });

@@ -43,17 +43,24 @@ describe('a missing table clients', () => {
     }
   });
 
-  it.each(['key_ring', 'client_secrets'])(
-    'prevents the start if %s is there, since it was lost then, and is not created',
-    async (other) => {
-      await database.query(`create table ${other} ()`);
-      await expect(open()).rejects.toThrow(`table clients does not exist, and ${other} does: bring it back`);
-      await expect(migrateDatabase(database.url)).rejects.toMatchObject({
-        cause: { message: expect.stringContaining('bring it back') },
-      });
-      expect(await columns()).toEqual([]);
-    },
-  );
+  it.each([
+    ['key_ring', 'sealed'],
+    ['client_secrets', 'registration_id'],
+  ])('prevents the start if %s is there with %s, since it was lost then, and is not created', async (other, column) => {
+    await database.query(`create table ${other} (${column} text)`);
+    await expect(open()).rejects.toThrow(`table clients does not exist, and ${other} does: bring it back`);
+    await expect(migrateDatabase(database.url)).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('bring it back') },
+    });
+    expect(await columns()).toEqual([]);
+  });
+
+  it('is created beside tables of another application that have the names of ours', async () => {
+    await database.query('create table client_secrets (vendor text); create table key_ring (melody text)');
+    await using opened = await open();
+    expect(opened.readiness()).toMatchObject({ ready: true });
+    expect(lines).toContainEqual({ event: 'table_created' });
+  });
 
   it('causes a note as long as it has no client', async () => {
     await using opened = await open();

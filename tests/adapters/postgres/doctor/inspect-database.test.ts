@@ -140,7 +140,7 @@ describe('inspectDatabase', () => {
         cure: BRING_BACK,
       },
     ]);
-    await database.query('create table key_ring ()');
+    await database.query('create table key_ring (sealed text)');
     expect(await found('problem', /./)).toEqual([
       {
         state: 'problem',
