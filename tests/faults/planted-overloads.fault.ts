@@ -1,6 +1,5 @@
 import { globSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { CLIENTS } from '../../adapters/postgres/client-entity.ts';
 import { openConnection } from '../../adapters/postgres/connection.ts';
 import { connectionProblem } from '../../adapters/postgres/doctor/connection-problem.ts';
 import { KEY_RING } from '../../adapters/postgres/key-directory/key-ring-table.ts';
@@ -147,11 +146,9 @@ describe('functions, operators, casts and types that another role plants in the 
     expect(DOCUMENTED.length).toBeGreaterThan(10);
     const { url } = await (await openDatabase(planted)).createRole();
     await migrateDatabase(url);
-    for (const { name, schema } of [CLIENTS, KEY_RING]) {
-      const connection = await openConnection({ url, poolSize: 1, deadlineMs: 10_000 }, schema);
-      await runStatement(connection, { text: await connection.createTableSql(name) });
-      await connection.close();
-    }
+    const connection = await openConnection({ url, poolSize: 1, deadlineMs: 10_000 }, KEY_RING.schema);
+    await runStatement(connection, { text: await connection.createTableSql(KEY_RING.name) });
+    await connection.close();
     for (const statement of DOCUMENTED) {
       const fault = await runAt(url, statement).catch((error: unknown) => error);
       expect([statement, fault]).toEqual([statement, expect.any(Array)]);
