@@ -33,8 +33,5 @@ export const DEMO_PAGE: ServerPage = {
   command: 'npm run demo',
   description:
     'The authorization service with the clients of config/demo/clients.json, to try it out. It needs no settings.',
-  options: {
-    '--keep': 'keep clients in the file DATABASE_FILE (ccauth-demo/clients.db), and print their secrets once',
-  },
   settings: helpRows(FIRST_SETTINGS).filter(([name]) => !/^(CLIENT|DATABASE)/.test(name)),
 };

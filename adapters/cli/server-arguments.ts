@@ -9,8 +9,6 @@ export interface ServerPage {
   readonly description: string;
   /** The settings that matter first: name and meaning. */
   readonly settings: readonly (readonly [name: string, meaning: string])[];
-  /** Its own options, none of which takes a value, with their meanings. */
-  readonly options?: Readonly<Record<string, string>>;
   /** The end of the page. */
   readonly notes: string;
   /** What to do if it does not start: one line. */
@@ -24,20 +22,17 @@ interface ArgumentsAnswer {
   readonly exitCode: 0 | 2;
 }
 
-/** The answer to the arguments of a server program; undefined without any but its options, and then it starts. */
-export function answerArguments(page: ServerPage, given: readonly string[]): ArgumentsAnswer | undefined {
-  const { options = {} } = page;
-  const args = given.filter((argument) => !Object.hasOwn(options, argument));
+/** The answer to the arguments of a server program; undefined without any, and then it starts. */
+export function answerArguments(page: ServerPage, args: readonly string[]): ArgumentsAnswer | undefined {
   const [first] = args;
-  const names = [...Object.keys(options), '--help', '--version'];
   if (first === undefined) return undefined;
-  if (first === COMPLETE) return { text: `${names.join('\n')}\n`, exitCode: 0 };
+  if (first === COMPLETE) return { text: '--help\n--version\n', exitCode: 0 };
   if (args.includes('--help') || args.includes('-h')) return { text: helpPage(page), exitCode: 0 };
   if (first === '--version') return { text: `${page.version}\n`, exitCode: 0 };
   const [name = 'PORT'] = page.settings.map(([setting]) => setting).filter((setting) => setting === nameIn(first));
   return {
     // The argument itself is not repeated: it may be a secret.
-    text: `error: this program takes no arguments but ${names.slice(0, -1).join(', ')} and --version. Settings are environment variables, as in:
+    text: `error: this program takes no arguments but --help and --version. Settings are environment variables, as in:
   ${name}=${name === 'PORT' ? '9000' : '…'} ${page.command}\n`,
     exitCode: 2,
   };
@@ -48,11 +43,8 @@ function nameIn(argument: string): string {
   return argument.replace(/^-+/, '').replace(/=.*/s, '').replaceAll('-', '_').toUpperCase();
 }
 
-function helpPage({ command, description, settings, options = {}, notes }: ServerPage): string {
+function helpPage({ command, description, settings, notes }: ServerPage): string {
   const width = Math.max(...settings.map(([name]) => name.length));
   const rows = settings.map(([name, meaning]) => `  ${name.padEnd(width)}  ${meaning}\n`).join('');
-  const own = Object.entries(options)
-    .map(([name, meaning]) => `  ${name.padEnd(10)}  ${meaning}\n`)
-    .join('');
-  return `Usage: ${command}\n\n${description}\n\nSettings, as environment variables:\n${rows}\n${notes}\n\nOptions:\n${own}  --version   print the version\n  -h, --help  print this page\n`;
+  return `Usage: ${command}\n\n${description}\n\nSettings, as environment variables:\n${rows}\n${notes}\n\nOptions:\n  --version   print the version\n  -h, --help  print this page\n`;
 }

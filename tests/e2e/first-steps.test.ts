@@ -1,9 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
@@ -38,53 +35,19 @@ describe('npm run demo', () => {
     expect(await program.ended()).toBe(0);
   });
 
-  it('keeps its clients in a file with --keep, with a hashed secret that is printed only once', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'demo-'));
-    const file = join(folder, 'new/clients.db');
-    const start = async () => {
-      const settings = { PORT: String(await freePort()), DATABASE_FILE: file };
-      const program = runProgram('config/demo.ts', settings, ['--keep']);
-      await program.printed(/Stop it with Ctrl-C/);
-      expect(program.stdout()).toContain(`Its clients are kept in ${file}\n`);
-      return { program, line: program.stdout().match(/^ {2}curl .*$/m)?.[0] ?? '' };
-    };
-    const first = await start();
-    const [, secret = ''] = /client_secret=(\S{43})$/.exec(first.line) ?? [];
-    expect(JSON.parse((await bash(first.line)).stdout)).toMatchObject({ expires_in: 300 });
-    await first.program[Symbol.asyncDispose]();
-    expect(await readFile(file, 'utf8')).toContain('$2b$10$');
-    expect(await readFile(file, 'utf8')).not.toContain(secret);
-    const second = await start();
-    expect(second.program.stdout()).not.toContain(secret);
-    expect(second.program.stdout()).toContain('\n  export SECRET=…\n');
-    await second.program.printed(/"event":"started"/);
-    expect(second.program.stdout()).not.toContain('has no effect');
-    expect(JSON.parse((await bash(`SECRET=${secret}; ${second.line}`)).stdout)).toMatchObject({ expires_in: 300 });
-    await second.program[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true });
-  });
-
-  it('says why the file of --keep cannot be used, and takes no other clients or argument', async () => {
-    const running = (args: readonly string[]) =>
-      runProgram('config/demo.ts', { PORT: '0', BASE_URL: 'http://a.test', DATABASE_FILE: 'package.json' }, args);
-    await using unusable = running(['--keep']);
-    expect(await unusable.ended()).toBe(1);
-    expect(unusable.stderr()).toMatch(/package\.json is not a database of SQLite: correct DATABASE_FILE/);
-    await using kept = runProgram('config/demo.ts', { npm_config_keep: 'true' });
-    expect(await kept.ended()).toBe(1);
-    expect(kept.stderr()).toContain('write two dashes before it, npm run demo -- --keep');
+  it('takes no other clients and no argument', async () => {
     const others = { CLIENT_REPOSITORY: 'sqlite', CLIENTS_FILE: '/nope.json', DATABASE_FILE: 'x', MANAGMENT_PORT: '3' };
     await using refused = runProgram('config/demo.ts', others);
     expect(await refused.ended()).toBe(1);
     expect(refused.stderr()).toContain(`
   CLIENT_REPOSITORY: the demo has clients of its own: leave it out, or use npm start
   CLIENTS_FILE: the demo has clients of its own: leave it out, or use npm start
-  DATABASE_FILE: is used only with npm run demo -- --keep, or npm start
+  DATABASE_FILE: the demo has clients of its own: leave it out, or use npm start
   MANAGMENT_PORT: is not a setting of this service: did you mean MANAGEMENT_PORT?
 `);
-    await using wrong = running(['--keep', '--kept']);
+    await using wrong = runProgram('config/demo.ts', { PORT: '0' }, ['--kept']);
     expect(await wrong.ended()).toBe(2);
-    expect(wrong.stderr()).toContain('no arguments but --keep, --help and --version');
+    expect(wrong.stderr()).toContain('no arguments but --help and --version');
   });
 });
 
