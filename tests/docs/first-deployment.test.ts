@@ -65,13 +65,13 @@ function here(block: string): string {
   return `cd ${folder}\n${text}`;
 }
 
-const environment = () => ({ ...environmentOfPrograms(), HOME: folder, PATH: `${folder}/bin:${process.env['PATH']}` });
+const withTools = () => ({ HOME: folder, PATH: `${folder}/bin:${process.env['PATH']}` });
 
 describe('docs/first-deployment.md', () => {
   it('shows how a service with PostgreSQL starts, and gets its first client with the role of the owner', async () => {
     const [block = ''] = blocksOf(readPage('docs/first-deployment.md'), 'sh', 'The package, with PostgreSQL');
     const PORT = String(await freePort());
-    const settings = { ...PATIENT, ...environment(), PORT, MANAGEMENT_PORT: '0', SHUTDOWN_GRACE_MS: '0' };
+    const settings = { ...PATIENT, ...withTools(), PORT, MANAGEMENT_PORT: '0', SHUTDOWN_GRACE_MS: '0' };
     await using service = runLine(here(block), settings);
     const [, secret = ''] = await service.printed(/client_secret │ (\w+)[\s\S]+"event":"started"/);
     expect(await getAccessToken(`http://127.0.0.1:${PORT}`, 'billing', secret)).toMatch(/^eyJ/);
@@ -86,7 +86,9 @@ describe('deploy/README.md', () => {
     await mkdir(join(folder, 'etc/systemd/system'), { recursive: true });
     await mkdir(join(folder, 'opt'));
     const run = (script: string) =>
-      promisify(execFile)('bash', ['-ec', script], { env: { ...environment(), SERVICE_ROLE: role } });
+      promisify(execFile)('bash', ['-ec', script], {
+        env: { ...environmentOfPrograms(), ...withTools(), SERVICE_ROLE: role },
+      });
     await run(here('tar -czf ccauth-0.tar.gz ccauth-0'));
     const { stdout } = await run(here(`${install}\n${start}`));
     const [, secret = ''] = stdout.match(/client_secret │ (\w+)/) ?? [];
