@@ -12,6 +12,12 @@ keep() {
   mv "$1.new" "$1"
 }
 
+if ! psql --no-psqlrc --quiet --command 'select 1' >/dev/null; then
+  echo "If PostgreSQL has refused the password: it keeps POSTGRES_PASSWORD of its first start. Write that one into .env again, or give it
+the one of .env: docker compose exec postgres psql -U $PGUSER -c '\password'" >&2
+  exit 1
+fi
+
 url=/secrets/database-url
 if [ ! -s "$url" ]; then
   password=$(psql --no-psqlrc --tuples-only --no-align --command 'select gen_random_uuid()')

@@ -6,5 +6,6 @@ to=${1:-.}
 cp ../prometheus-alerts.yml ../helm/ccauth/prometheus-alerts.yml
 render() { helm template ccauth ../helm/ccauth --kube-version 1.34.0 --values values.yaml "$@"; }
 render --show-only templates/migration.yaml >"$to/migrate.yaml"
-render --show-only templates/monitoring.yaml >"$to/monitoring.yaml"
-render --no-hooks --set monitoring.serviceMonitor=false,monitoring.prometheusRule=false >"$to/ccauth.yaml"
+operator=monitoring.serviceMonitor=true,monitoring.prometheusRule=true
+render --show-only templates/monitoring.yaml --set "$operator" >"$to/monitoring.yaml"
+render --no-hooks >"$to/ccauth.yaml"

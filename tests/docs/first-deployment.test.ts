@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken } from '../support/http.ts';
 import { blocksOf, readPage } from '../support/page-snippets.ts';
@@ -17,70 +16,88 @@ import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-
 // The blocks of Compose and of the image are run by tests/e2e/compose.sh, that of the package with SQLite by
 // tests/faults/package.fault.ts, and the line of the chart by tests/deploy/helm.fault.ts.
 
-const PAGE = readPage('docs/first-deployment.md');
+const PROGRAM = `exec ${process.execPath} ${resolve('config/program.ts')}`;
 
-/** Stand-ins for what the page expects to be installed: the package, and PostgreSQL's client. */
+/** Stand-ins for what the pages expect to be installed: the package, PostgreSQL's client, and systemd with the unit that migrates. */
 const TOOLS = {
-  npx: `shift; exec ${process.execPath} config/program.ts "$@"`,
-  sudo: 'exec env "$@"',
+  npx: `shift; ${PROGRAM} "$@"`,
   psql: `exec ${process.execPath} --input-type=module --eval "
-    import { runAt } from './tests/support/run-at.ts';
+    import { runAt } from '${resolve('tests/support/run-at.ts')}';
     await runAt(process.argv[1], process.argv[3]);" -- "$@"`,
+  useradd: 'exit 0',
+  systemctl: `[ "$*" = 'start ccauth-migrate' ] || exit 0
+    DATABASE_URL_FILE=$HOME/etc/ccauth/owner-database-url exec $HOME/opt/ccauth/ccauth migrate --grant-to $SERVICE_ROLE`,
 };
 
 let folder: string;
 let database: TestDatabase;
-const role = `role_${randomUUID().replaceAll('-', '')}`;
+let role: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'first-deployment-'));
+  await mkdir(join(folder, 'bin'));
   for (const [name, script] of Object.entries(TOOLS)) {
-    await writeFile(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    await writeFile(join(folder, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
+});
+afterAll(() => rm(folder, { recursive: true }));
+beforeEach(async () => {
+  role = `role_${randomUUID().replaceAll('-', '')}`;
   database = await createTestDatabase();
 });
-afterAll(async () => {
+afterEach(async () => {
   const server = new URL(database.url);
   server.pathname = '/postgres';
   await database.drop();
   await runAt(server.href, `drop role if exists ${role}`);
-  await rm(folder, { recursive: true });
 });
 
-const withTools = () => `${folder}:${environmentOfPrograms().PATH}`;
+/** A block with the database and the folder of this test. */
+function here(block: string): string {
+  const { username, password, host, pathname } = new URL(database.url);
+  const text = block
+    .replaceAll('owner:choose-one', `${username}:${password}`)
+    .replaceAll('127.0.0.1:5432/auth', `${host}${pathname}`)
+    .replaceAll('authorization_service', role)
+    .replaceAll(/(?<= |>)\/(?=etc|opt)/g, `${folder}/`)
+    .replaceAll('=/etc', `=${folder}/etc`)
+    .replaceAll('$(cat /etc', `$(cat ${folder}/etc`);
+  expect(text).not.toContain('5432/auth');
+  return `cd ${folder}\n${text}`;
+}
+
+const withTools = () => ({ HOME: folder, PATH: `${folder}/bin:${process.env['PATH']}` });
 
 describe('docs/first-deployment.md', () => {
   it('shows how a service with PostgreSQL starts, and gets its first client with the role of the owner', async () => {
-    const [block = ''] = blocksOf(PAGE, 'sh', 'The package, with PostgreSQL');
-    const { username, password, host, pathname } = new URL(database.url);
-    const here = block
-      .replaceAll('owner:choose-one', `${username}:${password}`)
-      .replaceAll('127.0.0.1:5432/auth', `${host}${pathname}`)
-      .replaceAll('authorization_service', role);
-    expect(here).not.toContain('5432/auth');
+    const [block = ''] = blocksOf(readPage('docs/first-deployment.md'), 'sh', 'The package, with PostgreSQL');
     const PORT = String(await freePort());
-    const settings = { ...PATIENT, PATH: withTools(), PORT, MANAGEMENT_PORT: '0', SHUTDOWN_GRACE_MS: '0' };
-    await using service = runLine(here, settings);
+    const settings = { ...PATIENT, ...withTools(), PORT, MANAGEMENT_PORT: '0', SHUTDOWN_GRACE_MS: '0' };
+    await using service = runLine(here(block), settings);
     const [, secret = ''] = await service.printed(/client_secret │ (\w+)[\s\S]+"event":"started"/);
     expect(await getAccessToken(`http://127.0.0.1:${PORT}`, 'billing', secret)).toMatch(/^eyJ/);
   });
+});
 
-  it('shows how the first client of the unit for systemd is added, with the URL of the owner, as the unit does', async () => {
-    const [line = ''] = blocksOf(PAGE, 'sh', 'The unit for systemd');
-    expect(readFileSync('deploy/systemd/ccauth.service', 'utf8')).toContain(line);
-    const empty = await createTestDatabase();
-    await writeFile(join(folder, 'owner-database-url'), `${empty.url}\n`);
-    await writeFile(join(folder, 'ccauth'), `#!/bin/sh\nexec ${process.execPath} config/program.ts "$@"\n`, {
-      mode: 0o755,
+describe('deploy/README.md', () => {
+  it('shows how the archive and the units for systemd are installed, and get their first client, in this order', async () => {
+    const [, install = '', start = ''] = blocksOf(readPage('deploy/README.md'), 'sh', 'systemd');
+    await cp('deploy/systemd', join(folder, 'ccauth-0/deploy/systemd'), { recursive: true });
+    await writeFile(join(folder, 'ccauth-0/ccauth'), `#!/bin/sh\n${PROGRAM} "$@"\n`, { mode: 0o755 });
+    await mkdir(join(folder, 'etc/systemd/system'), { recursive: true });
+    await mkdir(join(folder, 'opt'));
+    const run = (script: string) =>
+      promisify(execFile)('bash', ['-ec', script], {
+        env: { ...environmentOfPrograms(), ...withTools(), SERVICE_ROLE: role },
+      });
+    await run(here('tar -czf ccauth-0.tar.gz ccauth-0'));
+    const { stdout } = await run(here(`${install}\n${start}`));
+    const [, secret = ''] = stdout.match(/client_secret │ (\w+)/) ?? [];
+    const etc = join(folder, 'etc/ccauth');
+    const settings = { DATABASE_URL_FILE: join(etc, 'database-url'), KEY_SECRET_FILE: join(etc, 'key-secret') };
+    await using service = await startServiceUnderTest({
+      environment: { CLIENT_REPOSITORY: 'postgres', KEY_DIRECTORY: 'database', ...settings, ...PATIENT },
     });
-    const here = line.replace('/etc/ccauth/', `${folder}/`).replace('/opt/ccauth/', `${folder}/`);
-    const run = (command: string) =>
-      promisify(execFile)('bash', ['-c', command], { env: { ...environmentOfPrograms(), PATH: withTools() } });
-    await run(`DATABASE_URL_FILE=${folder}/owner-database-url ${folder}/ccauth migrate`);
-    const [, secret = ''] = (await run(here)).stdout.match(/client_secret │ (\w+)/) ?? [];
-    const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: empty.url, ...PATIENT };
-    await using service = await startServiceUnderTest({ environment });
     expect(await getAccessToken(service.url, 'billing', secret)).toMatch(/^eyJ/);
     await service.stop();
-    await empty.drop();
   });
 });

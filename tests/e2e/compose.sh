@@ -15,7 +15,7 @@ free_port() { node -e "const s=require('net').createServer().listen(0,'127.0.0.1
 # Compose, with a file .env elsewhere than in this clone, which may have one.
 compose() {
   # At a terminal, exec has one.
-  if [ "$1" = exec ]; then set -- exec -T "${@:2}"; fi
+  if [ "$1" = exec ] && [ "$2" != -T ]; then set -- exec -T "${@:2}"; fi
   local with=(--project-directory "$here" --file "$here/docker-compose.yml" --env-file "$folder/.env")
   if command docker compose version >/dev/null 2>&1; then command docker compose "${with[@]}" "$@"; else docker-compose "${with[@]}" "$@"; fi
 }
@@ -99,6 +99,12 @@ report=$(eval "$(block 'With Compose' 5)" 2>/dev/null) || fail "the doctor finds
 [[ $report == *'the table clients has the columns and the grants'* ]] || fail "the doctor does not look at the table: $report"
 [[ $report == *'the service runs, and is ready'* ]] || fail "the doctor does not look at the service: $report"
 say 'the doctor finds no problem'
+backup=$(cd "$folder" && eval "$(block Backup)" 2>&1) || fail "the backup fails: $backup"
+# Some images have the server of one version and the clients of another.
+if [[ $backup == *'server version mismatch'* ]]; then say 'NOT TRIED: the dump, since pg_dump in this image is older than its server'
+else [ "$(head -c 5 "$folder/auth.dump")" = PGDMP ] || fail "the dump is none: $backup"; fi
+[ "$(base64 --decode "$folder/key-secret" | wc -c)" = 32 ] || fail 'the copy of the secret of the keys is none'
+say 'the backup has the secret that seals the keys'
 command docker exec "$container" /node -e "require('typescript')" 2>/dev/null && fail 'a development tool is in the image'
 say "the service runs as user 10001 on a read-only file system; image size: $(command docker image inspect --format '{{.Size}}' client-credentials-authorization-service) bytes"
 
@@ -110,6 +116,10 @@ compose start service >/dev/null 2>&1
 await_healthy "$container"
 [ "$(status_of "$token")" = 404 ] || fail "a restart made the token invalid: $(cat "$folder/answer")"
 say 'a token from before a restart is good after it'
+sed -i 's/^POSTGRES_PASSWORD=.*/POSTGRES_PASSWORD=another/' "$folder/.env"
+refused=$(compose run --rm --no-deps -T service-role 2>&1) && fail 'another password of the administrator is accepted'
+[[ $refused == *'Write that one into .env again'* ]] || fail "nothing says what to do about the password: $refused"
+say 'another password of the administrator is refused, with what to do about it'
 compose stop service >/dev/null 2>&1
 
 eval "$(block 'The image, with SQLite' | sed '$d')" >"$folder/added" 2>&1 || fail "$(cat "$folder/added")"
