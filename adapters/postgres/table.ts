@@ -185,7 +185,7 @@ export function probeTable(
     },
     async prepare() {
       const there = await runStatement<{ readonly name: string }>(connection, { text: FIND_OWN_TABLES });
-      // Looked for after the others: whoever creates them, creates `clients` first.
+      // Looked for after the others: they are created after `clients`.
       if ((await readColumns()).length > 0) return 'found';
       if (isOptional) return 'missing';
       const lost = table.name === 'clients' ? lostClients(there) : undefined;

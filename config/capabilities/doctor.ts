@@ -168,7 +168,7 @@ function inspectCheck(check: CheckState): readonly Finding[] {
   return [problem(text, cureOr('fix that; it becomes ready without a restart'))];
 }
 
-const WRITERS = 'chmod go-w; whoever writes there decides who gets tokens';
+const WRITERS = 'chmod go-w; a user who may write there decides who gets tokens';
 const ADD = 'npm run clients -- add <client-id> --name … --scope …';
 
 /** Whether the file can be read as the service reads it. */
