@@ -129,11 +129,9 @@ describe('line writers', () => {
         }),
       );
       const expected = await Promise.all(all);
-      expect(
-        content()
-          .split(/(?<=\n)/)
-          .toSorted(),
-      ).toEqual(expected.toSorted());
+      const read = content().split(/(?<=\n)/);
+      // A writer that looks while another one writes sees a line without its end, and begins a line of its own.
+      expect(read.filter((line) => line !== '\n').toSorted()).toEqual(expected.toSorted());
     });
 
     it('to a pipe are written in pieces that the system keeps together', async () => {
