@@ -6,7 +6,7 @@ const WITHIN_MS = 5_000;
 
 const HEADERS = 'correct OTEL_EXPORTER_OTLP_HEADERS';
 const PATH = 'correct the path in OTEL_EXPORTER_OTLP_TRACES_ENDPOINT; for OTEL_EXPORTER_OTLP_ENDPOINT it is /v1/traces';
-const CURES: Readonly<Record<string, string>> = { 401: HEADERS, 403: HEADERS, 404: PATH, 405: PATH };
+const FIXES: Readonly<Record<string, string>> = { 401: HEADERS, 403: HEADERS, 404: PATH, 405: PATH };
 
 const UNREACHABLE =
   'start the collector, correct OTEL_EXPORTER_OTLP_ENDPOINT, or the network to it; requests are answered without it';
@@ -24,8 +24,8 @@ export async function inspectCollector(options: OtlpHttpExporterOptions): Promis
     return [fine(`the collector at ${origin} accepts spans`)];
   } catch (fault) {
     const code = fault instanceof Error ? fault.message : 'unknown';
-    const cure = CURES[code];
-    if (cure !== undefined) return [note(`the collector at ${origin} refuses spans with status ${code}`, cure)];
+    const fix = FIXES[code];
+    if (fix !== undefined) return [note(`the collector at ${origin} refuses spans with status ${code}`, fix)];
     // Some refuse a request without spans.
     if (/^4\d\d$/.test(code) && code !== '429') return [fine(`the collector at ${origin} answers (status ${code})`)];
     return [note(`the collector at ${origin} takes no spans now (${code}): they are lost`, UNREACHABLE)];

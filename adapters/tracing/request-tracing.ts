@@ -119,7 +119,9 @@ export class RequestTracing implements Dependency {
   /** Always ready: without a collector the service still works. */
   readiness(): Readiness {
     const { fault } = this.#queue;
-    return fault === undefined ? { ready: true } : { ready: true, note: `spans are lost: ${fault}` };
+    if (fault === undefined) return { ready: true };
+    const fix = 'start the collector, or correct OTEL_EXPORTER_OTLP_ENDPOINT';
+    return { ready: true, note: { code: fault, text: `spans are lost: ${fault}`, fix } };
   }
 
   close(): Promise<void> {

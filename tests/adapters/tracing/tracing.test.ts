@@ -156,12 +156,12 @@ describe('inspectCollector', () => {
     [404, 'note', /refuses spans with status 404$/, /the path in OTEL_EXPORTER_OTLP_TRACES_ENDPOINT/],
     [429, 'note', /takes no spans now \(429\): they are lost$/, /start the collector/],
     [503, 'note', /takes no spans now \(503\): they are lost$/, /start the collector/],
-  ])('asks once, without spans: status %i', async (answer, state, text, cure) => {
+  ])('asks once, without spans: status %i', async (answer, state, text, fix) => {
     receiver.answer = answer;
     receiver.bodies.length = 0;
     const findings = await inspectCollector({ ...OPTIONS, url: `${receiver.url}/canary/v1/traces` });
     expect(findings).toEqual([
-      { state, text: expect.stringMatching(text), ...(cure && { cure: expect.stringMatching(cure) }) },
+      { state, text: expect.stringMatching(text), ...(fix && { fix: expect.stringMatching(fix) }) },
     ]);
     expect(receiver.bodies).toEqual([Buffer.alloc(0)]);
     expect(receiver.headers.at(-1)).toMatchObject({ 'api-key': 'canary', 'content-encoding': 'gzip' });
