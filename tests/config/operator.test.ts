@@ -58,10 +58,10 @@ describe('the status of the service', () => {
     const own = await startServiceForOperator(sqlite);
     await using _own = own.service;
     const note = expect.stringContaining('each restart makes every token invalid, and a second replica refuses');
-    const cure = 'set KEY_DIRECTORY=database and KEY_SECRET_FILE';
-    expect((await readStatus(own.url)).checks).toContainEqual({ name: 'KEY_DIRECTORY', ready: true, note, cure });
+    const fix = 'set KEY_DIRECTORY=database and KEY_SECRET_FILE';
+    expect((await readStatus(own.url)).checks).toContainEqual({ name: 'KEY_DIRECTORY', ready: true, note, fix });
     expect(own.service.logLines()).toContainEqual(
-      expect.objectContaining({ event: 'setting_doubtful', hint: expect.stringContaining(cure) }),
+      expect.objectContaining({ event: 'setting_doubtful', hint: expect.stringContaining(fix) }),
     );
     const sealed = await startServiceForOperator({ ...sqlite, ...SEALED_KEYS });
     await using _sealed = sealed.service;
@@ -530,7 +530,7 @@ describe('the management port', () => {
     expect(answer.json()).toEqual({
       status: 'not_ready',
       checks: [
-        { name: 'service', ready: false, reason: 'stopping' },
+        { name: 'service', ready: false, reason: 'stopping', fix: expect.stringMatching(/^wait/) },
         { name: 'log', ready: true },
         { name: 'signing key', ready: true },
       ],
@@ -557,7 +557,12 @@ describe('the management port, while the database is unavailable', () => {
     expect(answer.json()).toMatchObject({
       status: 'not_ready',
       checks: expect.arrayContaining([
-        { name: 'client repository', ready: false, reason: expect.stringMatching(/^database unavailable/) },
+        {
+          name: 'client repository',
+          ready: false,
+          reason: 'database unavailable: nothing listens there (ECONNREFUSED)',
+          fix: expect.stringMatching(/^start PostgreSQL/),
+        },
       ]),
     });
     expect((await send(url, '/livez')).status).toBe(200);
@@ -581,7 +586,7 @@ describe('the management port, while the database is unavailable', () => {
       status: 'not_ready',
       checks: [
         { name: 'service', ready: true },
-        { name: 'verification keys', ready: false, reason: 'no key of the ring is known' },
+        { name: 'verification keys', ready: false, reason: 'no key of the ring is known', fix: expect.any(String) },
       ],
     });
   });
