@@ -1,8 +1,9 @@
 import type { PoolClient } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { ADD_DETAILS, CLIENTS, SUBJECT_INDEX } from './client-entity.ts';
 import { type Connection, openConnection, type Warn } from './connection.ts';
-import { storeFault } from './fault.ts';
+import { storeFault, TableUnusable } from './fault.ts';
 import { FIND_OWN_TABLES, lostClients, type TableUser } from './own-tables.ts';
 import { grantOf, holdsGrant, tablesOf } from './privileges.ts';
 import { type FoundTable, findTable } from './search-path.ts';
@@ -116,7 +117,12 @@ async function grantSteps(
 ): Promise<readonly Step[]> {
   const to = client.escapeIdentifier(role);
   const { rowCount } = await client.query('select from pg_catalog.pg_roles where rolname = $1::name', [role]);
-  if (rowCount === 0) throw unusable(`the role ${to} does not exist: create role ${to} login password '…';`);
+  if (rowCount === 0)
+    throw unusable({
+      code: 'role',
+      text: `the role ${to} does not exist`,
+      fix: `create role ${to} login password '…';`,
+    });
   const tables = tablesOf(user).filter((table) => there.has(table));
   const { rows: schemas } = await client.query<{ readonly schema: string }>(FIND_SCHEMAS, [tables, firstSchema]);
   const grants = [
@@ -138,19 +144,21 @@ async function grantSteps(
     );
     const { held, may } = rows[0] ?? {};
     if (held) continue;
-    if (may === false) throw unusable(`the owner, another role, has to run: ${grant};`);
+    if (may === false) {
+      throw unusable({ code: 'owner', text: 'the owner, another role, has to run', fix: `${grant};` });
+    }
     steps.push({ statement: grant, done: `Granted: ${grant.replace('grant ', '')}` });
   }
   return steps;
 }
 
 /** @param names of the search path. */
-function noSchema(client: PoolClient, names: readonly string[]): string {
+function noSchema(client: PoolClient, names: readonly string[]): Problem {
   const name = client.escapeIdentifier(names.find((each) => each !== '$user') ?? 'public');
-  const cure = `create schema ${name}; or, if it is there: grant usage, create on schema ${name} to this role;`;
-  return `the search path has no schema that this role can use: ${cure}`;
+  const fix = `create schema ${name}; or, if it is there: grant usage, create on schema ${name} to this role;`;
+  return { code: 'schema_missing', text: 'the search path has no schema that this role can use', fix };
 }
 
-function unusable(problem: string): DependencyUnavailable {
-  return new DependencyUnavailable('client store', new Error(problem));
+function unusable(problem: Problem): DependencyUnavailable {
+  return new DependencyUnavailable('client store', new TableUnusable(problem));
 }

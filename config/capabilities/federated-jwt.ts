@@ -59,7 +59,7 @@ export const federatedJwt = define({
         issuers: new TrustedIssuers(issuers),
         issuerKeys: get(KEY_SETS),
         verifyAssertion: get(PARTS.verifyAssertion),
-        clients: get(PARTS.observe).clients(get(PARTS.clientRepository)),
+        clients: get(PARTS.clientRepository),
         clock: get(PARTS.clock),
         maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,
       });

@@ -40,7 +40,7 @@ export const privateKeyJwt = define({
     if (!isOn(settings)) return;
     part(parts, PARTS.authenticateByKey, (get) => {
       return new AuthenticateByKey({
-        clients: get(PARTS.observe).clients(get(PARTS.clientRepository)),
+        clients: get(PARTS.clientRepository),
         verifyAssertion: get(PARTS.verifyAssertion),
         useAssertion: new UseAssertion(get(PARTS.usedAssertions)),
         clock: get(PARTS.clock),

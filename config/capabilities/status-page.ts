@@ -20,7 +20,6 @@ import { verifications } from '../core/measurements.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
 import { KEYS_IN_MEMORY, type Settings } from '../settings/settings.ts';
-import { cureOf } from './status-page/check-cures.ts';
 import { readManagementToken, STATUS_SETTINGS } from './status-page/status-settings.ts';
 
 /** What tests look into. */
@@ -55,7 +54,6 @@ export const statusPage = define({
         clock: get(PARTS.clock),
         service: { version: programVersion(), base_url: baseUrl, issuer, replica },
         checks: () => [...get(PARTS.healthChecks)(), ...lossesOf(settings)],
-        cureOf: (check) => (check.name === KEYS_SETTING ? KEYS_IN_MEMORY.cure : cureOf(check)),
         figures: () => get(PARTS.processMetrics).figures(TOKEN_PATH),
         queue: () => {
           const { now, bounds } = verifications(get, settings);
@@ -87,9 +85,9 @@ export const statusPage = define({
       // Without the samples of the history.
       const keys = await askManagementPort({ host, port, token: token?.reveal() }, '/status/data?since=1e12', 'keys');
       if (Array.isArray(keys)) return [inspectKey(wanted, keys, 'the keys of the service that runs')];
-      const cure =
+      const fix =
         'run it beside the service, with its MANAGEMENT_PORT and MANAGEMENT_TOKEN; with KEY_DIRECTORY=database, compare with npm run keys -- list';
-      return isPublic ? [] : [note(`the keys cannot be read, to compare them with ${wanted}`, cure)];
+      return isPublic ? [] : [note(`the keys cannot be read, to compare them with ${wanted}`, fix)];
     };
     return [
       { name: 'status page', inspect: async () => (token === undefined ? [NO_PAGE] : inspectPage(host, port)) },
@@ -103,7 +101,7 @@ const KEYS_SETTING = 'KEY_DIRECTORY';
 /** What an operator should know before the next restart. No check of /readyz: nothing is wrong until then. */
 function lossesOf(settings: Settings): readonly HealthCheck[] {
   if (!KEYS_IN_MEMORY.applies(settings)) return [];
-  return [{ name: KEYS_SETTING, readiness: () => ({ ready: true, note: KEYS_IN_MEMORY.text }) }];
+  return [{ name: KEYS_SETTING, readiness: () => ({ ready: true, note: { code: KEYS_SETTING, ...KEYS_IN_MEMORY } }) }];
 }
 
 const NO_PAGE = fine('there is no status page: MANAGEMENT_TOKEN switches it on');
@@ -114,6 +112,6 @@ function inspectPage(host: string, port: number): readonly Finding[] {
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}${STATUS_PAGE_PATH}`;
   const text = `the status page is at ${url}, and asks for MANAGEMENT_TOKEN`;
   if (/^(localhost|127\.|::1$)/.test(host)) return [fine(text)];
-  const cure = 'let only operators reach MANAGEMENT_PORT, through a tunnel (docs/monitoring.md)';
-  return [note(`${text}, which travels unencrypted`, cure)];
+  const fix = 'let only operators reach MANAGEMENT_PORT, through a tunnel (docs/monitoring.md)';
+  return [note(`${text}, which travels unencrypted`, fix)];
 }

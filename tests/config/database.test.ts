@@ -155,7 +155,7 @@ describe('the status of a service with a database', () => {
     const status = await readStatus(url);
     expect(status.database).toMatchObject({ state: 'unavailable' });
     expect(status.summary).toMatch(
-      /^Not ready\. client repository: database unavailable.* \((start PostgreSQL|npm run doctor)/,
+      /^Not ready\. client repository: database unavailable.* \((start PostgreSQL|npm run doctor|correct host)/,
     );
     const lost = { subject: 'client repository', text: expect.stringMatching(/^not ready: database unavailable/) };
     await until(async () => (await readStatus(url)).events[0]?.subject === lost.subject, 'it is an event');

@@ -323,7 +323,7 @@ describe('the status page', () => {
     page = await openStatusPage(browser, `http://127.0.0.1:${managementPort}/status${hash}`, OPERATOR_TOKEN);
     expect(await page.locator('#state').textContent()).toBe('Not ready');
     expect(await page.getByRole('alert').textContent()).toMatch(
-      /^Not ready\. client repository: database unavailable.* \((start PostgreSQL|npm run doctor names)/,
+      /^Not ready\. client repository: database unavailable.* \((start PostgreSQL|npm run doctor|correct host)/,
     );
     expect(await figureOf(page, 'database', 'State')).toBe('unavailable');
     await page.locator('#answer', { hasText: 'dependency_unavailable' }).waitFor();

@@ -13,9 +13,9 @@ export function topReason({ refusals }: LastMinute): string {
   return Object.entries(refusals).toSorted(([, one], [, other]) => other - one)[0]?.[0] ?? '';
 }
 
-/** What happens now, in one sentence: what is broken and its cure, or how many requests are refused, and mostly why and whose. */
+/** What happens now, in one sentence: what is broken and its fix, or how many requests are refused, and mostly why and whose. */
 export function nowInWords({ checks, lastMinute, records }: Now): string {
-  const broken = checks.flatMap((check) => (check.ready ? [] : [`${check.name}: ${check.reason} (${check.cure})`]));
+  const broken = checks.flatMap((check) => (check.ready ? [] : [`${check.name}: ${check.reason} (${check.fix})`]));
   if (broken.length > 0) return `Not ready. ${broken.join('; ')}.`;
   const { requests, tokens, refusals } = lastMinute;
   const refused = Object.values(refusals).reduce((sum, count) => sum + count, 0);

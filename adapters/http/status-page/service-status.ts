@@ -21,8 +21,6 @@ interface ServiceStatusParts {
   readonly clock: Clock;
   readonly service: Omit<StatusData['service'], 'started_at' | 'ready'>;
   readonly checks: () => readonly HealthCheck[];
-  /** What to do about a check that is not ready or has a note. */
-  readonly cureOf: (check: CheckState) => string | undefined;
   /** Without a reset of what a scrape resets. */
   readonly figures: () => Promise<ProcessFigures>;
   readonly queue: () => StatusData['queue'];
@@ -91,14 +89,11 @@ export class ServiceStatus {
    * @param query whose refusals; without it, the last one of each registered client.
    */
   async data(since: number, query?: RefusalQuery): Promise<StatusData> {
-    const { clock, service, keys, cureOf } = this.#parts;
+    const { clock, service, keys } = this.#parts;
     const reading = await this.#read();
     const records = this.#findLatest({ reason: this.#topReason });
     const lastMinute = this.#history.lastMinute(reading);
-    const checks = statesOf(this.#parts.checks()).map((check) => {
-      const cure = check.ready && check.note === undefined ? undefined : cureOf(check);
-      return cure === undefined ? check : { ...check, cure };
-    });
+    const checks = statesOf(this.#parts.checks());
     return {
       at: clock.now(),
       service: {

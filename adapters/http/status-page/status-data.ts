@@ -19,8 +19,8 @@ export interface StatusData {
   };
   /** What happens now, in one sentence. */
   readonly summary: string;
-  /** As `/readyz` has them, with what to do about each that is not ready or has a note. */
-  readonly checks: readonly (CheckState & { readonly cure?: string })[];
+  /** As `/readyz` has them. */
+  readonly checks: readonly CheckState[];
   /** Since the start of the service. Refusals by reason, of all routes of the public port. */
   readonly totals: StatusTotals;
   readonly last_minute: LastMinute;

@@ -426,8 +426,8 @@ describe('now in words', () => {
   it('says what is broken and what to do about it, whatever is refused', () => {
     const checks = [
       ...READY,
-      { name: 'signing key', ready: false, reason: 'the clock is off', cure: 'correct the clock' },
-      { name: 'log', ready: true, note: 'lines are lost', cure: 'free the disk' },
+      { name: 'signing key', ready: false, reason: 'the clock is off', fix: 'correct the clock' },
+      { name: 'log', ready: true, note: 'lines are lost', fix: 'free the disk' },
     ] as const;
     const lastMinute = { requests: 9, tokens: 0, refusals: { dependency_unavailable: 9 } };
     expect(nowInWords({ checks, lastMinute, records: [] })).toBe(

@@ -61,12 +61,12 @@ export function viewOf(data, { client, reason }) {
       return { name, now: queue[member], most: queue.bounds[member] };
     }),
     checks: checks.map((check) => {
-      const { name, ready, cure } = check;
+      const { name, ready, fix } = check;
       const text = check.ready === false ? check.reason : check.note;
       return {
         name,
         state: ready ? (text ? 'note' : 'ready') : 'not ready',
-        text: text && (cure ? `${text}: ${cure}` : text),
+        text: text && (fix ? `${text}: ${fix}` : text),
       };
     }),
     events: data.events.map((event, index) => ({ key: data.events.length - index + event.at, ...event })),
