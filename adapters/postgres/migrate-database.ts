@@ -96,11 +96,19 @@ async function creationSteps(
   }
   if (steps[0]?.done === 'Created: clients' || (await client.query(FIND_DETAILS)).rowCount === 1) return steps;
   const done = 'Added: the column details of clients';
-  return [...steps, { statement: ADD_DETAILS, done }, { statement: SUBJECT_INDEX, done }];
+  const { rows: readers } = await client.query<{ readonly role: string }>(FIND_READERS);
+  const roles = readers.map(({ role }) => role).join(', ');
+  const grant = roles === '' ? [] : [{ statement: `grant select (details) on clients to ${roles}`, done }];
+  return [...steps, { statement: ADD_DETAILS, done }, { statement: SUBJECT_INDEX, done }, ...grant];
 }
 
 const FIND_DETAILS = `select from pg_catalog.pg_attribute where attrelid = pg_catalog.to_regclass('clients')::oid
   and attname = 'details' and not attisdropped`;
+
+/** Roles that may read columns of the table one by one: a service that runs with one of them reads the new column at once. */
+const FIND_READERS = `select case when grantee = 0::oid then 'public' else grantee::regrole::text end as "role"
+  from pg_catalog.pg_attribute, pg_catalog.aclexplode(attacl)
+  where attrelid = pg_catalog.to_regclass('clients')::oid and attname = 'client_secret' and privilege_type = 'SELECT'`;
 
 /** The schemas of our tables, quoted; of one that is missing, the first schema of the path. Parameters: the tables, and that schema. */
 const FIND_SCHEMAS = `select distinct pg_catalog.quote_ident(coalesce(nspname::text, $2::text)) as "schema"

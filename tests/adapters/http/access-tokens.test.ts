@@ -757,13 +757,8 @@ describe('resource indicators', () => {
     // The first start creates the table of the clients.
     await (await startServiceUnderTest({ environment })).stop();
     const table = clientsTable(database);
-    await table.add(REGISTERED_CLIENT);
+    await table.add({ ...REGISTERED_CLIENT, details: { resources: RESOURCES } });
     await table.add({ ...REGISTERED_CLIENT, clientId: PLAIN_CLIENT.client_id, clientSecret: await plainHash() });
-    await database.query(
-      `insert into client_resources
-      select client_id, id::text, unnest($2::text[]) from clients where client_id = $1`,
-      [GOOD_CLIENT.client_id, RESOURCES],
-    );
     return { environment };
   }
 
