@@ -7,7 +7,7 @@ import { createJsonLog } from '../../../adapters/log/json-log.ts';
 import { CURES } from '../../../adapters/postgres/fault-cures.ts';
 import { MetricValues } from '../../../adapters/prom-client/metric-values.ts';
 import type { HealthCheck, Readiness } from '../../../application/ports/health-check.ts';
-import { cureOf } from '../../../config/capabilities/status-page/check-cures.ts';
+import { fixOf } from '../../../config/capabilities/status-page/check-fixes.ts';
 import { buildContainer } from '../../../config/container.ts';
 import { measureService } from '../../../config/core/measurements.ts';
 import { LISTS, PARTS } from '../../../config/parts.ts';
@@ -186,21 +186,23 @@ describe('a process', () => {
 });
 
 describe('the status page, about a check', () => {
+  const DOCTOR = 'npm run doctor names the fault and its fix';
+
   it.each([
-    ['client repository', 'database unavailable (ECONNREFUSED)', CURES['ECONNREFUSED']?.[1]],
-    ['key directory', 'database unavailable (55P03)', CURES['55P03']?.[1]],
-    ['client repository', 'table clients lacks the column scope', 'npm run doctor names the fault and its cure'],
-    ['service', 'stopping', 'wait until it is ready or has ended'],
-  ])('says about %s (%s) what the doctor says', (name, reason, cure) => {
-    expect(cureOf({ name, ready: false, reason })).toBe(cure);
-    expect(cure).toMatch(/./);
+    ['client repository', 'database unavailable (ECONNREFUSED)', 'postgres', CURES['ECONNREFUSED']?.[1]],
+    ['key directory', 'database unavailable (55P03)', 'postgres', CURES['55P03']?.[1]],
+    ['client repository', 'table clients lacks the column scope', 'postgres', DOCTOR],
+    ['client repository', 'DATABASE_FILE cannot be opened (ENOENT)', 'sqlite', DOCTOR],
+    ['service', 'stopping', 'memory', 'wait until it is ready or has ended'],
+  ] as const)('says about %s (%s) with %s what fits it', (name, reason, storage, fix) => {
+    expect(fixOf({ name, ready: false, reason }, storage)).toBe(fix);
+    expect(fix).toMatch(/./);
   });
 
   it('says what to do about a note too', () => {
-    expect(cureOf({ name: 'used assertions', ready: true, note: 'database unavailable (ECONNREFUSED)' })).toMatch(
-      /PostgreSQL/,
-    );
-    expect(cureOf({ name: 'log', ready: true, note: 'log lines are lost: ENOSPC' })).toMatch(/operations/);
+    const lost = { name: 'used assertions', ready: true, note: 'database unavailable (ECONNREFUSED)' } as const;
+    expect(fixOf(lost, 'postgres')).toMatch(/PostgreSQL/);
+    expect(fixOf({ name: 'log', ready: true, note: 'log lines are lost: ENOSPC' }, 'memory')).toMatch(/operations/);
   });
 });
 
