@@ -7,7 +7,6 @@ import { proxyProtocol } from './capabilities/proxy-protocol.ts';
 import { statusPage } from './capabilities/status-page.ts';
 import { tls } from './capabilities/tls.ts';
 import { tokenReuse } from './capabilities/token-reuse.ts';
-import { tracing } from './capabilities/tracing.ts';
 import type { Capability } from './capability.ts';
 
 /** What the service can do beside the core; docs/capabilities.md says how to remove one. Programs have no line: nothing starts them here. A PROXY header comes before TLS. */
@@ -17,7 +16,6 @@ export const CAPABILITIES: readonly Capability[] = [
   federatedJwt,
   exampleResource,
   tokenReuse,
-  tracing,
   statusPage,
   onePort,
   proxyProtocol,

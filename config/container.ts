@@ -5,8 +5,8 @@ import { createJsonLog, openLogLines } from '../adapters/log/json-log.ts';
 import { createStateLog } from '../adapters/log/state-log.ts';
 import { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
 import { RandomIdGenerator, SystemClock, SystemMonotonicClock } from '../adapters/system/system.ts';
+import { traceFields } from '../adapters/tracing/active-span.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
-import type { ObservedPorts } from '../application/ports/observed-ports.ts';
 import { CAPABILITIES } from './capabilities.ts';
 import type { Override, Service } from './capability.ts';
 import { registerClientParts } from './core/client-parts.ts';
@@ -19,21 +19,6 @@ import { createPoolWorks } from './pool-work.ts';
 import { type Get, getFrom, part } from './registration.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { databaseOptions, STORAGES } from './storages.ts';
-
-const same = <Port>(port: Port): Port => port;
-
-/** The ports as they are. */
-const UNOBSERVED: ObservedPorts = {
-  clients: same,
-  clientKeys: same,
-  clientResources: same,
-  federatedClients: same,
-  slots: same,
-  secrets: same,
-  assertions: same,
-  tokens: same,
-  signer: same,
-};
 
 /**
  * The composition root: the core, then the capabilities. Every part is created once, when it is first needed. Resolves when
@@ -65,8 +50,7 @@ export async function buildContainer(
 /** What every part may need: log, clocks, ids, and the audit log. */
 function registerSurroundings(parts: DependencyContainer, { settings }: Service): void {
   part(parts, PARTS.logDestination, () => openLogLines());
-  part(parts, PARTS.log, (get) => createJsonLog(get(PARTS.logDestination), get.optional(PARTS.logMembers)));
-  part(parts, PARTS.observe, (get) => get.optional(PARTS.observedPorts) ?? UNOBSERVED);
+  part(parts, PARTS.log, (get) => createJsonLog(get(PARTS.logDestination), traceFields));
   part(parts, PARTS.clock, () => new SystemClock());
   part(parts, PARTS.monotonicClock, () => new SystemMonotonicClock());
   part(parts, PARTS.ids, () => new RandomIdGenerator());

@@ -47,8 +47,7 @@ export async function openFetchService(
     part(container, PARTS.httpServer, (get) => {
       const application = get(PARTS.publicApplication);
       const handle = createApplication(application).callback();
-      const traced = get.optional(PARTS.aroundRequests)?.(handle) ?? handle;
-      const server = new FetchServer({ handle: traced, requestMs: application.timeouts.requestMs });
+      const server = new FetchServer({ handle, requestMs: application.timeouts.requestMs });
       get(PARTS.processMetrics).measureHttp(server, application);
       opened.server = server;
       return server;

@@ -24,7 +24,7 @@ export const SERVICE_PAGE: ServerPage = {
   npm run demo        the service with clients and settings to try it out
   npm run doctor      checks the settings, and what they depend on
   npm run clients -- --help, npm run keys -- --help, npm run migrate -- --help`,
-  cure: 'docs/settings.md explains the settings; npm run doctor checks them, and what they depend on.',
+  fix: 'docs/settings.md explains the settings; npm run doctor checks them, and what they depend on.',
   version: programVersion(),
 };
 

@@ -29,7 +29,6 @@ import type { IdGenerator } from '../application/ports/id-generator.ts';
 import type { KeyFactory, KeyProvider } from '../application/ports/key-provider.ts';
 import type { KeyRingStore } from '../application/ports/key-ring-store.ts';
 import type { KeySealer } from '../application/ports/key-sealer.ts';
-import type { ObservedPorts } from '../application/ports/observed-ports.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { Admission, RequestCounter } from '../application/ports/telemetry.ts';
 import type { UsedAssertions } from '../application/ports/used-assertions.ts';
@@ -79,13 +78,6 @@ export const PARTS = {
   tokenReuse: token<TokenReuse>('TokenReuse'),
   issueToken: token<IssueToken>('IssueToken'),
   authorizeRequest: token<AuthorizeRequest>('AuthorizeRequest'),
-  /** Returns ports that do the same and are observed, if anything observes them. */
-  observe: token<ObservedPorts>('observe'),
-  /** What observes the steps of a request. */
-  observedPorts: token<ObservedPorts>('ObservedPorts'),
-  /** Members that each line of the log gets while a request is answered. */
-  logMembers: token<() => object>('logMembers'),
-  aroundRequests: token<NonNullable<HttpServerParts['around']>>('aroundRequests'),
   healthChecks: token<() => readonly HealthCheck[]>('HealthCheck[]'),
   dependencies: token<readonly Dependency[]>('Dependency[]'),
   processMetrics: token<ProcessMetrics>('ProcessMetrics'),

@@ -3,6 +3,7 @@ import { auditFileProblem } from '../adapters/log/audit-file.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { openFilesProblem } from '../adapters/system/open-files.ts';
 import { ownersProblems, readTextFile } from '../adapters/system/read-text-file.ts';
+import { inWords } from '../domain/problem.ts';
 import { failure, type Result } from '../domain/result.ts';
 import type { Override } from './capability.ts';
 import { buildContainer } from './container.ts';
@@ -31,7 +32,8 @@ export async function startFromEnvironment(
   if (!configuration.ok || problems.length > 0) return failure(problems);
   const { value } = configuration;
   const { settings } = value;
-  return namePortProblem(listeningPlaces(settings), async () => {
+  const started = await namePortProblem(listeningPlaces(settings), async () => {
     return startProcess(await buildContainer(value, override), settings, environment);
   });
+  return started.ok ? started : failure(started.problem.map(inWords));
 }

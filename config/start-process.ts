@@ -4,7 +4,7 @@ import { inspectKeyFile, inspectKeySecretFile, inspectMemory } from '../adapters
 import { programVersion } from '../adapters/system/program-version.ts';
 import { findSharedPort, type SharedPort } from '../adapters/system/shared-port.ts';
 import { NO_CLIENT } from '../application/client-lookup.ts';
-import { statesOf } from '../application/ports/health-check.ts';
+import { problemOf } from '../application/ports/health-check.ts';
 import type { Finding } from '../application/ports/inspection.ts';
 import { LISTS, PARTS } from './parts.ts';
 import { getFrom } from './registration.ts';
@@ -29,7 +29,7 @@ export function startProcess(
   const [log, audit] = [get(PARTS.log), get(PARTS.auditOutput)];
   let port: SharedPort = { port: settings.PORT, reusePort: false };
   const memory = inspectMemory().filter(({ state }) => state === 'problem');
-  for (const { text, cure } of memory) log.warn({ event: 'memory_too_small', problem: text, cure });
+  for (const { text, fix } of memory) log.warn({ event: 'memory_too_small', problem: text, fix });
   const hint = hostHint(environment);
   const doubts = [...settingDoubts(environment), ...doubtsAboutKey(settings)];
   return startServer({
@@ -63,8 +63,9 @@ export function startProcess(
       if (event !== 'started') return;
       if (hint !== undefined) log.warn({ event: 'host_not_set', hint });
       for (const doubt of doubts) log.warn({ event: 'setting_doubtful', hint: doubt });
-      const isEmpty = statesOf(get(PARTS.dependencies)).some((state) => state.ready && state.note?.includes(NO_CLIENT));
-      if (isEmpty) log.warn({ event: 'no_client_registered', hint: NO_CLIENT });
+      const notes = get(PARTS.dependencies).map((dependency) => problemOf(dependency.readiness()));
+      const isEmpty = notes.some((note) => note?.code === NO_CLIENT.code);
+      if (isEmpty) log.warn({ event: NO_CLIENT.code, hint: NO_CLIENT.text });
     },
   });
 }
@@ -85,7 +86,7 @@ function doubtsAboutKey({ KEY_FILE, KEY_SECRET_FILE }: Settings): readonly strin
   const key = KEY_FILE === undefined ? [] : inspectKeyFile(KEY_FILE, 'forge tokens');
   const secret = KEY_SECRET_FILE === undefined ? [] : inspectKeySecretFile(KEY_SECRET_FILE);
   const doubts = (setting: string, findings: readonly Finding[]) =>
-    findings.flatMap(({ state, text, cure }) => (state === 'note' ? [`${setting}: ${text}: ${cure}`] : []));
+    findings.flatMap(({ state, text, fix }) => (state === 'note' ? [`${setting}: ${text}: ${fix}`] : []));
   return [...doubts('KEY_FILE', key), ...doubts('KEY_SECRET_FILE', secret)];
 }
 

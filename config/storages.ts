@@ -102,7 +102,10 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
   },
 };
 
-const EMPTY = { ready: true, note: NO_CLIENT } as const;
+const EMPTY = {
+  ready: true,
+  note: { ...NO_CLIENT, fix: 'add one to CLIENTS_FILE, as config/demo/clients.json shows' },
+} as const;
 const close = async () => {};
 
 /** The file is read by one connection, and one statement at a time. */

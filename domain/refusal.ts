@@ -264,7 +264,7 @@ export function refused(reason: RefusalReason, clientId?: string, shown?: string
 /** What was expected, for each reason whose description shows it. */
 export type Expectations = Readonly<Partial<Record<RefusalReason, string>>>;
 
-/** A refusal for what the request itself shows: it depends on no registration, and its description names the cure. */
+/** A refusal for what the request itself shows: it depends on no registration, and its description names the fix. */
 export function refusedOpenly(reason: RefusalReason, { [reason]: shown }: Expectations = {}): Failure<Refusal> {
   return refused(reason, undefined, shown);
 }

@@ -20,8 +20,8 @@ import { ownersProblems, readTextFile } from '../../adapters/system/read-text-fi
 import { inspectRows } from '../../application/client-lookup.ts';
 import type { CheckState } from '../../application/ports/health-check.ts';
 import { type Finding, fine, type Inspection, note, problem } from '../../application/ports/inspection.ts';
-import { DATABASES } from '../../application/ports/telemetry.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
+import { problemIn } from '../../domain/problem.ts';
 import { CAPABILITIES } from '../capabilities.ts';
 import type { CapabilityTables } from '../capability.ts';
 import type { Configuration } from '../settings/configuration.ts';
@@ -52,8 +52,8 @@ export function inspectService(
 async function openInspections(environment: Environment, kid?: string): Promise<readonly Inspection[]> {
   const loaded = loadConfiguration(environment, readTextFile);
   if (!loaded.ok) {
-    const cure = 'docs/settings.md has the rule; correct this first, then run the doctor again';
-    return [{ name: 'settings', inspect: async () => loaded.problem.map((text) => problem(text, cure)) }];
+    const fix = 'docs/settings.md has the rule; correct this first, then run the doctor again';
+    return [{ name: 'settings', inspect: async () => loaded.problem.map((text) => problem(text, fix)) }];
   }
   const { settings, own } = loaded.value;
   const running = await askRunningService(settings.MANAGEMENT_HOST, settings.MANAGEMENT_PORT);
@@ -115,21 +115,21 @@ function inspectSettings({ settings, clients }: Configuration): readonly Finding
 }
 
 function doubtsAboutClient({ clientId, clientSecret, scope }: NewClient, position: number): readonly Finding[] {
-  const cures = {
+  const fixes = {
     client_id: invisibleEnd(clientId),
     client_secret: invisibleEnd(clientSecret),
     scope: scope.includes(',') ? 'separate scopes by spaces: a comma is part of a scope' : undefined,
   };
-  return Object.entries(cures).flatMap(([member, cure]) =>
-    cure === undefined ? [] : [note(`CLIENTS_FILE: entry ${position}: ${member} is hardly meant like this`, cure)],
+  return Object.entries(fixes).flatMap(([member, fix]) =>
+    fix === undefined ? [] : [note(`CLIENTS_FILE: entry ${position}: ${member} is hardly meant like this`, fix)],
   );
 }
 
 /** Doubts that end in what to do. */
 function notesOf(doubts: readonly string[]): readonly Finding[] {
   return doubts.map((doubt) => {
-    const [, text = '', cure = ''] = /^(.*?): ([^:]*)$/s.exec(doubt) ?? [];
-    return note(text, cure);
+    const [, text = '', fix = ''] = /^(.*?): ([^:]*)$/s.exec(doubt) ?? [];
+    return note(text, fix);
   });
 }
 
@@ -153,38 +153,39 @@ function inspectRunning(
 
 function inspectCheck(check: CheckState): readonly Finding[] {
   const { name, ready } = check;
-  const cureOr = (otherwise: string) =>
-    DATABASES.some((database) => database === name) ? 'do what the lines of database say' : otherwise;
   if (ready) {
     if (check.note === undefined) return [];
-    return [note(`the service that runs says about ${name}: ${check.note}`, cureOr('docs/operations.md explains it'))];
-  }
-  if (name === LIFECYCLE) {
     return [
-      note(`the service that runs is ${check.reason}`, 'wait until it is ready or has ended, then run this again'),
+      note(`the service that runs says about ${name}: ${check.note}`, check.fix ?? 'docs/operations.md explains it'),
     ];
   }
+  if (name === LIFECYCLE) {
+    return [note(`the service that runs is ${check.reason}`, check.fix)];
+  }
   const text = `the service that runs is not ready: ${name}: ${check.reason}`;
-  return [problem(text, cureOr('fix that; it becomes ready without a restart'))];
+  return [problem(text, check.fix ?? 'it becomes ready without a restart')];
 }
 
 const WRITERS = 'chmod go-w; a user who may write there decides who gets tokens';
-const ADD = 'npm run clients -- add <client-id> --name … --scope …';
 
 /** Whether the file can be read as the service reads it. */
 async function inspectFile({ DATABASE_FILE: file = '' }: Settings, isRunning: boolean): Promise<readonly Finding[]> {
   const { FileReader } = await import('../../adapters/sqlite/file-reader.ts');
   const { LOOKED_UP } = await import('../../adapters/sqlite/sqlite-client-repository.ts');
   const path = resolve(file);
-  const opened = await FileReader.open(path, () => {}, undefined, isRunning).catch((fault: Error) => fault);
-  const state = opened instanceof FileReader ? opened.readiness() : ({ ready: false, reason: opened.message } as const);
+  const opened = await FileReader.open(path, () => {}, undefined, isRunning).catch((fault: unknown) => {
+    const unusable = problemIn(fault);
+    if (unusable === undefined) throw fault;
+    return unusable;
+  });
+  if (!(opened instanceof FileReader)) return [problem(opened.text, opened.fix)];
+  const state = opened.readiness();
   const rows = `select ${LOOKED_UP} from clients limit 1000`;
-  const findings = opened instanceof FileReader && state.ready ? inspectRows(opened.read(rows)) : [];
-  if (opened instanceof FileReader) await opened.close();
-  const notes = state.ready && state.note !== undefined ? [note(state.note, ADD)] : [];
-  if (state.ready) return [fine(`${path} can be read`), ...notes, ...findings];
-  const [, text = state.reason, cure = ''] = /^(.*): (.*)$/s.exec(state.reason) ?? [];
-  return [problem(text, cure)];
+  const findings = state.ready ? inspectRows(opened.read(rows)) : [];
+  await opened.close();
+  if (!state.ready) return [problem(state.reason.text, state.reason.fix)];
+  const notes = state.note === undefined ? [] : [note(state.note.text, state.note.fix)];
+  return [fine(`${path} can be read`), ...notes, ...findings];
 }
 
 /** The ORM is loaded only where it is used. */

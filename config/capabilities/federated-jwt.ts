@@ -64,9 +64,7 @@ export const federatedJwt = define({
         issuers: new TrustedIssuers(issuers),
         issuerKeys: get(KEY_SETS),
         verifyAssertion: get(PARTS.verifyAssertion),
-        clients: get(PARTS.observe).federatedClients(
-          federatedClients(get(PARTS.storage), createStateLog(get(PARTS.log))),
-        ),
+        clients: federatedClients(get(PARTS.storage), createStateLog(get(PARTS.log))),
         clock: get(PARTS.clock),
         maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,
       });

@@ -43,10 +43,9 @@ export const privateKeyJwt = define({
     if (!isOn(settings)) return;
     const clientKeys = await clientKeysOf(configuration);
     part(parts, PARTS.authenticateByKey, (get) => {
-      const observe = get(PARTS.observe);
       return new AuthenticateByKey({
-        clientKeys: observe.clientKeys(clientKeys(get(PARTS.storage), createStateLog(get(PARTS.log)))),
-        clients: observe.clients(get(PARTS.clientRepository)),
+        clientKeys: clientKeys(get(PARTS.storage), createStateLog(get(PARTS.log))),
+        clients: get(PARTS.clientRepository),
         verifyAssertion: get(PARTS.verifyAssertion),
         useAssertion: new UseAssertion(get(PARTS.usedAssertions)),
         clock: get(PARTS.clock),

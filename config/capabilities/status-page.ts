@@ -18,7 +18,6 @@ import { define } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
 import { KEYS_IN_MEMORY, type Settings } from '../settings/settings.ts';
-import { fixOf } from './status-page/check-fixes.ts';
 import { readManagementToken, STATUS_SETTINGS } from './status-page/status-settings.ts';
 
 /** What tests look into. */
@@ -53,8 +52,6 @@ export const statusPage = define({
         clock: get(PARTS.clock),
         service: { version: programVersion(), base_url: baseUrl, issuer, replica },
         checks: () => [...get(PARTS.healthChecks)(), ...lossesOf(settings)],
-        fixOf: (check) =>
-          check.name === KEYS_SETTING ? KEYS_IN_MEMORY.cure : fixOf(check, settings.CLIENT_REPOSITORY),
         figures: () => get(PARTS.processMetrics).figures(TOKEN_PATH),
         keys: () => get(PARTS.keyRing).periods(),
         findRefusals: (query) => get(RECORDS).find(query),
@@ -80,9 +77,9 @@ export const statusPage = define({
     const findKey = async (wanted: string) => {
       const keys = await askManagementPort({ host, port, token: token?.reveal() }, '/status/data', 'keys');
       if (Array.isArray(keys)) return [inspectKey(wanted, keys, 'the keys of the service that runs')];
-      const cure =
+      const fix =
         'run it beside the service, with its MANAGEMENT_PORT and MANAGEMENT_TOKEN; with KEY_DIRECTORY=database, compare with npm run keys -- list';
-      return isPublic ? [] : [note(`the keys cannot be read, to compare them with ${wanted}`, cure)];
+      return isPublic ? [] : [note(`the keys cannot be read, to compare them with ${wanted}`, fix)];
     };
     return [
       { name: 'status page', inspect: async () => (token === undefined ? [NO_PAGE] : inspectPage(host, port)) },
@@ -96,7 +93,7 @@ const KEYS_SETTING = 'KEY_DIRECTORY';
 /** What an operator should know before the next restart. No check of /readyz: nothing is wrong until then. */
 function lossesOf(settings: Settings): readonly HealthCheck[] {
   if (!KEYS_IN_MEMORY.applies(settings)) return [];
-  return [{ name: KEYS_SETTING, readiness: () => ({ ready: true, note: KEYS_IN_MEMORY.text }) }];
+  return [{ name: KEYS_SETTING, readiness: () => ({ ready: true, note: { code: KEYS_SETTING, ...KEYS_IN_MEMORY } }) }];
 }
 
 const NO_PAGE = fine('there is no status page: MANAGEMENT_TOKEN switches it on');
@@ -107,6 +104,6 @@ function inspectPage(host: string, port: number): readonly Finding[] {
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}${STATUS_PAGE_PATH}`;
   const text = `the status page is at ${url}, and asks for MANAGEMENT_TOKEN`;
   if (/^(localhost|127\.|::1$)/.test(host)) return [fine(text)];
-  const cure = 'let only operators reach MANAGEMENT_PORT, through a tunnel (docs/monitoring.md)';
-  return [note(`${text}, which travels unencrypted`, cure)];
+  const fix = 'let only operators reach MANAGEMENT_PORT, through a tunnel (docs/monitoring.md)';
+  return [note(`${text}, which travels unencrypted`, fix)];
 }

@@ -56,13 +56,12 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
     return get(PARTS.storage).hasPlainSecrets ? new PlainSecretVerifier(bcrypt) : bcrypt;
   });
   const authenticateBySecret = (get: Get) => {
-    const observe = get(PARTS.observe);
     return new AuthenticateBySecret({
-      clients: observe.clients(get(PARTS.clientRepository)),
+      clients: get(PARTS.clientRepository),
       attempts: get(PARTS.attempts),
       verifiedSecrets: get(PARTS.verifiedSecrets),
-      slots: observe.slots(get(PARTS.verificationQueue)),
-      secrets: observe.secrets(get(PARTS.secretVerifier)),
+      slots: get(PARTS.verificationQueue),
+      secrets: get(PARTS.secretVerifier),
       waitUncounted: get(PARTS.loadLimit).waitUncounted,
     });
   };
@@ -72,12 +71,8 @@ export function registerClientParts(parts: DependencyContainer, { configuration,
   });
   part(parts, PARTS.assertionQueue, () => new VerificationQueue(ASSERTION_QUEUE_LIMITS, 'assertion verification'));
   part(parts, PARTS.verifyAssertion, (get) => {
-    const observe = get(PARTS.observe);
-    const [verifier, slots] = [
-      observe.assertions(get(PARTS.assertionVerifier)),
-      observe.slots(get(PARTS.assertionQueue)),
-    ];
-    return new VerifyAssertion(verifier, slots, get(PARTS.loadLimit).waitUncounted);
+    const { waitUncounted } = get(PARTS.loadLimit);
+    return new VerifyAssertion(get(PARTS.assertionVerifier), get(PARTS.assertionQueue), waitUncounted);
   });
   part(parts, PARTS.authenticateClient, (get) => {
     const methods = settings.CLIENT_AUTHENTICATION_METHODS;

@@ -4,7 +4,7 @@ import type { Measure, MetricValues } from '../../adapters/prom-client/metric-va
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
 import { SHARES_MAX } from '../../adapters/secrets/fair-queue.ts';
 import { availableCores, memoryLimit } from '../../adapters/system/host-limits.ts';
-import { severityOf, statesOf } from '../../application/ports/health-check.ts';
+import { severityOf } from '../../application/ports/health-check.ts';
 import type { Verifications } from '../../application/ports/telemetry.ts';
 import { usesAssertions } from '../../domain/authentication-method.ts';
 import { CLOCK_OFFSET_SECONDS_MAX } from '../../domain/clock-offset.ts';
@@ -68,10 +68,10 @@ export function verifications(
 }
 
 function measureHealth(get: Get, values: MetricValues): void {
-  const states = statesOf(get(PARTS.healthChecks)());
-  const isReady = states.every(({ ready }) => ready);
+  const states = get(PARTS.healthChecks)().map((check) => [check.name, check.readiness()] as const);
+  const isReady = states.every(([, { ready }]) => ready);
   values.gauge('auth_ready', '1 where /readyz answers 200, else 0.', isReady ? 1 : 0);
-  const severities = states.map((check) => [check.name, severityOf(check)]);
+  const severities = states.map(([name, readiness]) => [name, severityOf(readiness)]);
   const severityHelp = 'Checks of /readyz: 0 ready, 1 ready with a note, 2 not ready.';
   values.gauges('check', 'auth_check_severity', severityHelp, Object.fromEntries(severities));
 }

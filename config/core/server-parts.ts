@@ -12,6 +12,7 @@ import { HttpServer } from '../../adapters/http/server/http-server.ts';
 import { Lifecycle } from '../../adapters/http/server/running-server.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
 import { ProcessMetrics } from '../../adapters/prom-client/process-metrics.ts';
+import { describeRequest } from '../../adapters/tracing/active-span.ts';
 import type { RequestLog } from '../../application/ports/telemetry.ts';
 import type { Service } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
@@ -59,6 +60,7 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
       log: get(PARTS.log),
       metrics: {
         count: (line) => {
+          describeRequest(line);
           for (const counter of counters) counter.count(line);
         },
       },
@@ -74,7 +76,6 @@ export function registerServerParts(parts: DependencyContainer, { configuration,
     const server = new HttpServer({
       ...application,
       connectionsMax: connectionsMax(settings),
-      around: get.optional(PARTS.aroundRequests),
       layers: get.all(LISTS.connectionLayers),
     });
     get(PARTS.processMetrics).measureHttp(server, application);

@@ -40,13 +40,12 @@ export function registerTokenParts(parts: DependencyContainer, { configuration, 
   part(parts, PARTS.keyProvider, (get) => get(PARTS.keyRing));
 
   part(parts, PARTS.issueToken, (get) => {
-    const observe = get(PARTS.observe);
     const policy = new TokenPolicy(tokenPolicyOptions(settings));
     return new IssueToken({
       authenticateClient: get(PARTS.authenticateClient),
-      clientResources: observe.clientResources(get(PARTS.clientResources)),
+      clientResources: get(PARTS.clientResources),
       policy,
-      signer: observe.signer(new NodeCryptoTokenSigner(get(PARTS.keyProvider), policy.type)),
+      signer: new NodeCryptoTokenSigner(get(PARTS.keyProvider), policy.type),
       clock: get(PARTS.clock),
       ids: get(PARTS.ids),
       auditLog: get(PARTS.auditLog),
@@ -60,7 +59,6 @@ export function registerTokenParts(parts: DependencyContainer, { configuration, 
       // The clock of another replica may be a moment ahead of ours.
       leewaySeconds: settings.CLIENT_REPOSITORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
     };
-    const verifier = get(PARTS.observe).tokens(joseTokenVerifier(get(PARTS.keyProvider)));
-    return new AuthorizeRequest(verifier, get(PARTS.clock), expected);
+    return new AuthorizeRequest(joseTokenVerifier(get(PARTS.keyProvider)), get(PARTS.clock), expected);
   });
 }

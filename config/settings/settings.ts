@@ -41,7 +41,7 @@ export type StorageName = (typeof STORAGE_NAMES)[number];
 /** What is lost with keys in memory beside a database, where restarts and further replicas are expected. */
 export const KEYS_IN_MEMORY = {
   text: 'is memory, so each restart makes every token invalid, and a second replica refuses the tokens of the first',
-  cure: 'set KEY_DIRECTORY=database and KEY_SECRET_FILE',
+  fix: 'set KEY_DIRECTORY=database and KEY_SECRET_FILE',
   applies: ({
     CLIENT_REPOSITORY,
     KEY_DIRECTORY,
@@ -124,7 +124,7 @@ export const CORE_GROUPS = {
       'KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set': ({ KEY_FILE, KEY_ROTATION_SECONDS = '0' }) => KEY_FILE && KEY_ROTATION_SECONDS !== '0',
     },
     doubts: {
-      [`KEY_DIRECTORY: ${KEYS_IN_MEMORY.text}: ${KEYS_IN_MEMORY.cure}`]: KEYS_IN_MEMORY.applies,
+      [`KEY_DIRECTORY: ${KEYS_IN_MEMORY.text}: ${KEYS_IN_MEMORY.fix}`]: KEYS_IN_MEMORY.applies,
       'KEY_SECRET_FILE: has no effect without KEY_DIRECTORY=database: set that, or leave it out': (given) => given['KEY_DIRECTORY'] !== 'database' && given['KEY_SECRET_FILE'],
     },
     conflicts({ KEY_FILE, KEY_DIRECTORY: directory, KEY_ROTATION_SECONDS: rotation, KEY_PUBLICATION_SECONDS: publication }) {

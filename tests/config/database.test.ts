@@ -153,7 +153,7 @@ describe('the status of a service with a database', () => {
     await until(async () => !(await readStatus(url)).service.ready, 'the fault has lasted');
     const status = await readStatus(url);
     expect(status.summary).toMatch(
-      /^Not ready\. client repository: database unavailable.* Fix: (start PostgreSQL|npm run doctor)/,
+      /^Not ready\. client repository: database unavailable.* Fix: (start PostgreSQL|npm run doctor|correct host)/,
     );
     expect(status.totals.refusals).toEqual({ dependency_unavailable: 1 });
     expect(JSON.stringify(status)).not.toContain(`:${through.password}@`);

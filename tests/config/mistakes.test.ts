@@ -89,13 +89,13 @@ const clientsAt = (DATABASE_URL: string, args: readonly string[], more = {}) =>
 
 describe('a mistake of an operator', () => {
   it.each(MISTAKES.map((mistake) => [mistake.what, mistake] as const))(
-    'gets a message that names the cure: %s',
+    'gets a message that names the fix: %s',
     async (_what, mistake) => {
-      expect((await messagesOf(mistake)).replaceAll(/\s+/g, ' ')).toMatch(mistake.cure);
+      expect((await messagesOf(mistake)).replaceAll(/\s+/g, ' ')).toMatch(mistake.fix);
     },
   );
 
-  const DATABASE_MISTAKES: readonly (readonly [what: string, messages: () => Promise<string>, cure: RegExp])[] = [
+  const DATABASE_MISTAKES: readonly (readonly [what: string, messages: () => Promise<string>, fix: RegExp])[] = [
     [
       'a wrong password',
       () => doctorAt(refusing('28P01', 'password authentication failed')),
@@ -177,7 +177,7 @@ describe('a mistake of an operator', () => {
     ['clients without their table', () => clientsAt(role.url, ['list']), /npm run migrate|npm run doctor/],
   ];
 
-  it.each(DATABASE_MISTAKES)('gets a message that names the cure: %s', async (_what, messages, cure) => {
-    expect((await messages()).replaceAll(/\s+/g, ' ')).toMatch(cure);
+  it.each(DATABASE_MISTAKES)('gets a message that names the fix: %s', async (_what, messages, fix) => {
+    expect((await messages()).replaceAll(/\s+/g, ' ')).toMatch(fix);
   });
 });

@@ -19,11 +19,9 @@ import { createSqliteFile } from '../support/sqlite-file.ts';
 import { asOperator, OPERATOR_TOKEN, readRefusal, readStatus, startServiceForOperator } from '../support/status.ts';
 import { until } from '../support/until.ts';
 
-/** Everything that has metrics of its own without a database. Traces need no collector for them. */
+/** Everything that has metrics of its own without a database. */
 const EVERYTHING = {
   CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt',
-  OTEL_TRACES_EXPORTER: 'otlp',
-  OTEL_TRACES_SAMPLER: 'always_off',
   MANAGEMENT_ALLOWED_HOSTS: 'metrics.internal, auth',
 };
 
@@ -308,7 +306,7 @@ describe('the metrics of the management port', () => {
     expect(total(await samples(), 'auth_http_connections_dropped_total')).toBe(0);
   });
 
-  it('are all in the table of docs/monitoring.md, and no others', async () => {
+  it('are all in the table of docs/metrics.md, and no others', async () => {
     const exposed = (await scrape()).text.matchAll(/^# HELP (\S+)/gm);
     // This service trusts no other issuer.
     const elsewhere = new Set([...METRICS_OF_POSTGRES, ...METRICS_OF_CONNECTIONS, 'auth_issuer_key_sets']);
@@ -432,7 +430,6 @@ describe('the management port', () => {
         { name: 'service', ready: true },
         { name: 'log', ready: true },
         { name: 'signing key', ready: true },
-        { name: 'tracing', ready: true },
       ],
     });
   });
@@ -480,10 +477,9 @@ describe('the management port', () => {
     expect(answer.json()).toEqual({
       status: 'not_ready',
       checks: [
-        { name: 'service', ready: false, reason: 'stopping' },
+        { name: 'service', ready: false, reason: 'stopping', fix: expect.stringMatching(/^wait/) },
         { name: 'log', ready: true },
         { name: 'signing key', ready: true },
-        { name: 'tracing', ready: true },
       ],
     });
     expect(total(readSamples((await send(url, '/metrics')).text), 'auth_ready')).toBe(0);
@@ -508,7 +504,12 @@ describe('the management port, while the database is unavailable', () => {
     expect(answer.json()).toMatchObject({
       status: 'not_ready',
       checks: expect.arrayContaining([
-        { name: 'client repository', ready: false, reason: expect.stringMatching(/^database unavailable/) },
+        {
+          name: 'client repository',
+          ready: false,
+          reason: 'database unavailable: nothing listens there (ECONNREFUSED)',
+          fix: expect.stringMatching(/^start PostgreSQL/),
+        },
       ]),
     });
     expect((await send(url, '/livez')).status).toBe(200);
@@ -532,7 +533,7 @@ describe('the management port, while the database is unavailable', () => {
       status: 'not_ready',
       checks: [
         { name: 'service', ready: true },
-        { name: 'verification keys', ready: false, reason: 'no key of the ring is known' },
+        { name: 'verification keys', ready: false, reason: 'no key of the ring is known', fix: expect.any(String) },
       ],
     });
   });

@@ -219,7 +219,7 @@ describe('the environment of a platform', () => {
     expect((await send(`http://127.0.0.1:${service.port}`, '/readyz')).status).toBe(200);
   });
 
-  it('without a platform stays on loopback, and names the cure in a container', () => {
+  it('without a platform stays on loopback, and names the fix in a container', () => {
     expect(readSettings({ ...CLIENTS, PORT: '9000' })).toMatchObject({ ok: true, value: { HOST: '127.0.0.1' } });
     expect(hostHint({ PORT: '9000' }, true)).toContain('set HOST=0.0.0.0');
     expect(hostHint({ PORT: '9000' }, false)).toBeUndefined();

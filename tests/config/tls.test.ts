@@ -161,7 +161,7 @@ describe('the public port with TLS', () => {
       service.container
         .resolve(PARTS.healthChecks)()
         .find(({ name }) => name === 'tls certificate');
-    expect(check()?.readiness()).toEqual({ ready: true, note: expect.stringContaining(problem) });
+    expect(check()?.readiness()).toMatchObject({ ready: true, note: { text: expect.stringContaining(problem) } });
     install(authority.issue('DNS:auth.test'));
     reload(service);
     expect(check()?.readiness()).toEqual({ ready: true });

@@ -270,7 +270,7 @@ describe('the status page', () => {
     const hash = `#request-${answer.headers['x-request-id']}`;
     page = await openStatusPage(browser, `http://127.0.0.1:${managementPort}/status${hash}`, OPERATOR_TOKEN);
     const sentence =
-      /^Not ready\. client repository: database unavailable.* Fix: (start PostgreSQL|npm run doctor names)/;
+      /^Not ready\. client repository: database unavailable.* Fix: (start PostgreSQL|npm run doctor|correct host)/;
     for (const place of ['#now', '#state']) expect(await page.locator(place).textContent()).toMatch(sentence);
     const row = page.locator('section[aria-labelledby="checks"] tr', { hasText: 'client repository' });
     expect(await row.textContent()).toMatch(/not ready.*Fix: /);

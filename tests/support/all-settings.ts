@@ -1,5 +1,4 @@
 import { LOCATIONS_SETTINGS } from '../../config/capabilities/example-resource/locations-settings.ts';
-import { TRACING_SETTINGS } from '../../config/capabilities/tracing/tracing-settings.ts';
 import { CAPABILITIES } from '../../config/capabilities.ts';
 import { SLICES } from '../../config/settings/load-configuration.ts';
 import type { Environment, SettingsGroup } from '../../config/settings/read-environment.ts';
@@ -9,7 +8,6 @@ import { CORE_GROUPS, readSettings as readWithSlices } from '../../config/settin
 export const SETTING_GROUPS: Readonly<Record<string, SettingsGroup>> = {
   ...CORE_GROUPS,
   ...Object.fromEntries(CAPABILITIES.flatMap(({ name, settings }) => (settings ? [[name, settings]] : []))),
-  tracing: TRACING_SETTINGS,
   locations: LOCATIONS_SETTINGS,
 };
 

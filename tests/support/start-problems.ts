@@ -11,6 +11,6 @@ export function startProblemsOfLocations(...problems: readonly string[]): string
   return report(LOCATIONS_PAGE, problems);
 }
 
-function report({ name, cure }: typeof SERVICE_PAGE, problems: readonly string[]): string {
-  return `${name} does not start:\n${problems.map((problem) => `  ${problem}\n`).join('')}${cure}\n`;
+function report({ name, fix }: typeof SERVICE_PAGE, problems: readonly string[]): string {
+  return `${name} does not start:\n${problems.map((problem) => `  ${problem}\n`).join('')}${fix}\n`;
 }

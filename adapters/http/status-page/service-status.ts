@@ -1,6 +1,6 @@
 import { PeriodicTask } from '../../../application/periodic-task.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
-import { type CheckState, type HealthCheck, statesOf } from '../../../application/ports/health-check.ts';
+import { type HealthCheck, statesOf } from '../../../application/ports/health-check.ts';
 import type { KeyPeriod, RefusalQuery, RefusalRecord, StatusFigures } from '../../../application/ports/telemetry.ts';
 import { nowInWords } from './now-in-words.ts';
 import type { StatusData } from './status-data.ts';
@@ -12,8 +12,6 @@ interface ServiceStatusParts {
   readonly clock: Clock;
   readonly service: Omit<StatusData['service'], 'started_at' | 'ready'>;
   readonly checks: () => readonly HealthCheck[];
-  /** What to do about a check that is not ready or has a note. */
-  readonly fixOf: (check: CheckState) => string | undefined;
   readonly figures: () => Promise<StatusFigures>;
   readonly keys: () => readonly KeyPeriod[];
   /** The latest first. */
@@ -61,7 +59,7 @@ export class ServiceStatus {
     const reading = await this.#read();
     const at = clock.now();
     const lastMinute = this.#history.lastMinute(reading);
-    const checks = this.#checks();
+    const checks = statesOf(this.#parts.checks());
     const recordsOf = (reason: string) => findRefusals({ reason }).filter((record) => record.at >= at - 60);
     return {
       at,
@@ -83,13 +81,6 @@ export class ServiceStatus {
   /** The refusal of this request, if it is kept. */
   findRefusal(requestId: string): RefusalRecord | undefined {
     return this.#parts.findRefusals({ requestId })[0];
-  }
-
-  #checks(): StatusData['checks'] {
-    return statesOf(this.#parts.checks()).map((check) => {
-      const fix = check.ready && check.note === undefined ? undefined : this.#parts.fixOf(check);
-      return fix === undefined ? check : { ...check, fix };
-    });
   }
 
   async #read(): Promise<Reading> {

@@ -19,8 +19,8 @@ export interface StatusData {
   };
   /** The state now, in one sentence. */
   readonly summary: string;
-  /** As `/readyz` has them, with what to do about each that is not ready or has a note. */
-  readonly checks: readonly (CheckState & { readonly fix?: string })[];
+  /** As `/readyz` has them. */
+  readonly checks: readonly CheckState[];
   /** Since startup. */
   readonly totals: StatusTotals;
   /** Since a minute ago, or since startup. Only the reasons that there were. */

@@ -54,6 +54,6 @@ export const LOCATIONS_PAGE: ServerPage = {
   description: 'The example resource server: answers requests with a valid access token of the authorization service.',
   settings: helpRows({ JWKS_URI, TOKEN_ISSUER, TOKEN_AUDIENCE, HOST, PORT }),
   notes: 'docs/resource-servers.md explains these and all others.',
-  cure: 'docs/resource-servers.md explains the settings.',
+  fix: 'docs/resource-servers.md explains the settings.',
   version: programVersion(),
 };

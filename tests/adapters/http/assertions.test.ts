@@ -997,7 +997,7 @@ describe('the order of checks', () => {
       },
     );
 
-    it('names a cure for each reason of this kind', () => {
+    it('names a fix for each reason of this kind', () => {
       const reasons = new Set(ASSERTION_MISTAKES.map(([reason]) => reason));
       expect([...reasons].toSorted()).toEqual(Object.keys(OPENLY_REFUSED).toSorted());
     });

@@ -141,8 +141,8 @@ describe('a schema of the search path in which other roles may create objects', 
     const found = async () => {
       const lines: DatabaseLine[] = [];
       await (await open(url, (line) => lines.push(line))).close();
-      const cures = (await inspectDatabase({ ...use, url })).map(({ cure }) => cure ?? '');
-      return { lines, revokes: cures.filter((cure) => cure.startsWith('revoke create')) };
+      const fixes = (await inspectDatabase({ ...use, url })).map(({ fix }) => fix ?? '');
+      return { lines, revokes: fixes.filter((fix) => fix.startsWith('revoke create')) };
     };
     const { lines, revokes } = await found();
     expect(lines).toEqual([{ event: 'schema_shared', schema: 'shared', roles: `public, ${other.name}`, by: 'create' }]);

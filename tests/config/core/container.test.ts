@@ -4,10 +4,8 @@ import { Writable } from 'node:stream';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type DependencyContainer, type InjectionToken, container as root } from 'tsyringe';
 import { createJsonLog } from '../../../adapters/log/json-log.ts';
-import { CURES } from '../../../adapters/postgres/fault-cures.ts';
 import { MetricValues } from '../../../adapters/prom-client/metric-values.ts';
 import type { HealthCheck, Readiness } from '../../../application/ports/health-check.ts';
-import { fixOf } from '../../../config/capabilities/status-page/check-fixes.ts';
 import { buildContainer } from '../../../config/container.ts';
 import { measureService } from '../../../config/core/measurements.ts';
 import { LISTS, PARTS } from '../../../config/parts.ts';
@@ -99,15 +97,14 @@ async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Rec
 
 const samplesOf = async (...args: Parameters<typeof textOf>) => readSamples(await textOf(...args));
 
+const LOST = { code: 'ECONNREFUSED', text: 'database unavailable', fix: 'start it' };
+
 const check = (name: string, readiness: Readiness) => ({ name, readiness: () => readiness });
 
 describe('the metrics of the service as a whole', () => {
   it('show how severe the state of each check is, and whether the service is ready', async () => {
-    const noted = [
-      check('log', { ready: true }),
-      check('key directory', { ready: true, note: 'database unavailable (ECONNREFUSED)' }),
-    ];
-    const failed = [...noted, check('client repository', { ready: false, reason: 'database unavailable' })];
+    const noted = [check('log', { ready: true }), check('key directory', { ready: true, note: LOST })];
+    const failed = [...noted, check('client repository', { ready: false, reason: LOST })];
     const severities = (samples: Awaited<ReturnType<typeof samplesOf>>) =>
       samples.filter(({ name }) => name === 'auth_check_severity').map(({ labels, value }) => [labels['check'], value]);
     const [degraded, unready] = [await samplesOf(noted), await samplesOf(failed)];
@@ -120,7 +117,9 @@ describe('the metrics of the service as a whole', () => {
   });
 
   it('contain no reason and no note of a check', async () => {
-    const text = await textOf([check('log', { ready: true, note: 'log lines are lost: ENOSPC' })]);
+    const text = await textOf([
+      check('log', { ready: true, note: { code: 'ENOSPC', text: 'log lines are lost: ENOSPC' } }),
+    ]);
     expect(text).not.toContain('ENOSPC');
   });
 
@@ -182,27 +181,6 @@ describe('a process', () => {
     expect(modeOf('SIGINT')).toBe('immediate');
     expect(modeOf('SIGTERM')).toBe('planned');
     expect(modeOf('SIGINT')).toBe('immediate');
-  });
-});
-
-describe('the status page, about a check', () => {
-  const DOCTOR = 'npm run doctor names the fault and its fix';
-
-  it.each([
-    ['client repository', 'database unavailable (ECONNREFUSED)', 'postgres', CURES['ECONNREFUSED']?.[1]],
-    ['key directory', 'database unavailable (55P03)', 'postgres', CURES['55P03']?.[1]],
-    ['client repository', 'table clients lacks the column scope', 'postgres', DOCTOR],
-    ['client repository', 'DATABASE_FILE cannot be opened (ENOENT)', 'sqlite', DOCTOR],
-    ['service', 'stopping', 'memory', 'wait until it is ready or has ended'],
-  ] as const)('says about %s (%s) with %s what fits it', (name, reason, storage, fix) => {
-    expect(fixOf({ name, ready: false, reason }, storage)).toBe(fix);
-    expect(fix).toMatch(/./);
-  });
-
-  it('says what to do about a note too', () => {
-    const lost = { name: 'used assertions', ready: true, note: 'database unavailable (ECONNREFUSED)' } as const;
-    expect(fixOf(lost, 'postgres')).toMatch(/PostgreSQL/);
-    expect(fixOf({ name: 'log', ready: true, note: 'log lines are lost: ENOSPC' }, 'memory')).toMatch(/operations/);
   });
 });
 
