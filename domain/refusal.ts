@@ -234,7 +234,8 @@ export const REASONS = {
   },
   token_not_yet_valid: {
     code: 'invalid_token',
-    meaning: 'The token is from the future. Compare the clocks of the replicas: each has its offset in `auth_clock_offset_seconds`.',
+    meaning:
+      'The token is from the future. Compare the clocks of the replicas: each has its offset in `auth_clock_offset_seconds`.',
   },
   scope_insufficient: {
     code: 'insufficient_scope',
