@@ -2,8 +2,8 @@ import './thread-pool-size.ts';
 import { createJsonLog, openLogLines } from '../adapters/log/json-log.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { SystemClock } from '../adapters/system/system.ts';
-import { LOCATIONS_PAGE, readLocationsSettings } from './capabilities/example-resource/locations-settings.ts';
-import { startResourceServer } from './capabilities/example-resource/start-resource-server.ts';
+import { LOCATIONS_PAGE, readLocationsSettings } from './programs/locations-settings.ts';
+import { startResourceServer } from './programs/start-resource-server.ts';
 import { run } from './run.ts';
 
 await run(LOCATIONS_PAGE, async () => {

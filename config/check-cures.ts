@@ -1,7 +1,7 @@
-import { LIFECYCLE } from '../../../adapters/http/server/running-server.ts';
-import { CURES } from '../../../adapters/postgres/fault-cures.ts';
-import type { CheckState } from '../../../application/ports/health-check.ts';
-import { DATABASES } from '../../../application/ports/telemetry.ts';
+import { LIFECYCLE } from '../adapters/http/server/running-server.ts';
+import { CURES } from '../adapters/postgres/fault-cures.ts';
+import type { CheckState } from '../application/ports/health-check.ts';
+import { DATABASES } from '../application/ports/telemetry.ts';
 
 /** What to do about a check that is not ready or has a note: for a fault with a code, what the doctor says. */
 export function cureOf(check: CheckState): string {
