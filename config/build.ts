@@ -60,7 +60,7 @@ export async function buildService(configuration: Configuration, given: Given = 
     return feature;
   };
   try {
-    const traced = add(await tracing(configuration, core));
+    const traced = await tracing(configuration, core);
     registerPorts(core, settings, given.lines, traced);
     registerAdmission(core);
     registerKeyFactory(core, configuration);
@@ -72,6 +72,7 @@ export async function buildService(configuration: Configuration, given: Given = 
     add(signingKeys(settings, core, directory));
     const byKey = add(await privateKeyJwt(settings, core));
     const byIdentity = add(federatedJwt(configuration, core));
+    add(traced);
     registerAuthentication(core, settings, { byKey: byKey?.method, byIdentity: byIdentity?.method });
     registerUseCases(core, settings, add(tokenReuse(settings, core))?.tokens);
     add(exampleResource(settings));
