@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import { invisibleEnd } from './invisible-ends.ts';
@@ -24,8 +23,6 @@ export interface SettingsGroup<Rows extends z.ZodRawShape = z.ZodRawShape> {
   conflicts?(values: ValuesOf<Rows>): readonly string[];
   /** Settings with a file that only its owner may be able to write to. */
   readonly ownersFiles?: readonly string[];
-  /** The client authentication methods that its capability implements. */
-  readonly methods?: readonly AuthenticationMethod[];
 }
 
 /** The settings of a group once they are read. */

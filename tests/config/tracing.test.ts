@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import { PARTS } from '../../config/parts.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, type HttpAnswer, requestToken, send } from '../support/http.ts';
@@ -44,13 +43,10 @@ describe('a traced request', () => {
         CLIENT_FAILURES_PER_MINUTE: '0',
       },
       clients: [{ ...GOOD_CLIENT, resources: [RESOURCE] }, KEY_CLIENT],
-      opened: (container) => {
-        const clients = container.resolve(PARTS.clientRepository);
-        container.registerInstance(PARTS.clientRepository, {
-          findByClientId: (...args) => (fault ? Promise.reject(fault) : clients.findByClientId(...args)),
-          findSecret: (...args) => (fault ? Promise.reject(fault) : clients.findSecret(...args)),
-        });
-      },
+      wrapClients: (clients) => ({
+        findByClientId: (...args) => (fault ? Promise.reject(fault) : clients.findByClientId(...args)),
+        findSecret: (...args) => (fault ? Promise.reject(fault) : clients.findSecret(...args)),
+      }),
     });
   });
   afterAll(async () => {

@@ -10,7 +10,7 @@ import { EVENTS_MAX, StatusEvents } from '../../../adapters/http/status-page/sta
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { CheckState } from '../../../application/ports/health-check.ts';
 import type { RefusalRecord, RequestLine } from '../../../application/ports/telemetry.ts';
-import { STATUS_PARTS } from '../../../config/capabilities/status-page.ts';
+import { STATUS_PARTS } from '../../../config/features/status-page.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freePort } from '../../support/free-port.ts';
 import { getAccessToken, send, sendRaw } from '../../support/http.ts';

@@ -1,10 +1,10 @@
 import { inspect } from 'node:util';
 import { describe, expect, it, test } from '@jest/globals';
-import { readLocationsSettings } from '../../../config/capabilities/example-resource/locations-settings.ts';
-import { readRuleCheck } from '../../../config/capabilities/federated-jwt/clients-program-extension.ts';
-import { readTracingSettings } from '../../../config/capabilities/tracing/tracing-settings.ts';
+import { readLocationsSettings } from '../../../config/programs/locations-settings.ts';
+import { readRuleCheck } from '../../../config/programs/rule-check.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
 import { settingDoubts } from '../../../config/settings/setting-doubts.ts';
+import { readTracingSettings } from '../../../config/settings/tracing-settings.ts';
 import { failure, success } from '../../../domain/result.ts';
 
 describe('readLocationsSettings', () => {

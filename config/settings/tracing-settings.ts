@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { TracingOptions } from '../../../adapters/tracing/connect-tracing.ts';
-import { type Environment, settingsGroup, type ValuesOf } from '../../settings/read-environment.ts';
-import { httpUrl, oneOf, text, wholeNumber } from '../../settings/setting-kinds.ts';
+import type { TracingOptions } from '../../adapters/tracing/connect-tracing.ts';
+import { type Environment, settingsGroup, type ValuesOf } from './read-environment.ts';
+import { httpUrl, oneOf, text, wholeNumber } from './setting-kinds.ts';
 
 const SERVICE_NAME = 'client-credentials-authorization-service';
 
