@@ -1,7 +1,6 @@
 import { managementToken } from './management-token.ts';
 import { type Environment, settingsGroup } from './read-environment.ts';
 import { oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
-import { ignoredVariables } from './tracing-settings.ts';
 
 /** The settings of the features, by the name of their file in config/features/. */
 // biome-ignore format: one line for each setting, so that checks, defaults and texts stand below each other
@@ -37,7 +36,6 @@ export const FEATURE_GROUPS = {
   'token-reuse': settingsGroup({ rows: {
     TOKEN_REUSE_SECONDS: wholeNumber(0, 3_600).default(0).describe('for how long a request for the same client, scopes and resources gets the [same token](operations.md#issuing-a-token-again) again; at most half of `TOKEN_LIFETIME_SECONDS`. `0`: each request gets a new one'),
   } }),
-  tracing: settingsGroup({ rows: {}, ignored: ignoredVariables }),
   'status-page': settingsGroup({
     rows: {
       MANAGEMENT_TOKEN: managementToken().optional().describe('the token with which an operator reads the [status](monitoring.md#the-status-page) on the management port. Without it, only the four paths of `MANAGEMENT_PORT` answer there'),

@@ -16,7 +16,6 @@ import { invisibleEnd } from './invisible-ends.ts';
 import { readManagementToken } from './management-token.ts';
 import type { Environment } from './read-environment.ts';
 import { readSettings } from './settings.ts';
-import { readTracingSettings } from './tracing-settings.ts';
 
 /** Reads the environment and the files that it names. Fails with every problem of all of them, by name, without a value. */
 export function loadConfiguration(
@@ -70,7 +69,6 @@ export function loadConfiguration(
     issuers,
     managementToken: MANAGEMENT_TOKEN,
     certificate: certificate.value,
-    tracing: readTracingSettings(environment),
     httpTimeouts: HTTP_TIMEOUTS,
   });
 }

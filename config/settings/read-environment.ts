@@ -17,8 +17,6 @@ export interface SettingsGroup<Rows extends z.ZodRawShape = z.ZodRawShape> {
   readonly contradictions?: Readonly<Record<string, (given: Environment) => boolean | string | undefined>>;
   /** The same for what is allowed and hardly meant: the service starts, and says `SETTING: what is wrong: what to do`. */
   readonly doubts?: Readonly<Record<string, (given: Environment) => boolean | string | undefined>>;
-  /** The same for what is not used, where the rule that it breaks depends on its value. */
-  ignored?(given: Environment): readonly string[];
   /** The problems of values that are right by themselves. */
   conflicts?(values: ValuesOf<Rows>): readonly string[];
   /** Settings with a file that only its owner may be able to write to. */

@@ -10,10 +10,7 @@ export function settingDoubts(environment: Environment): readonly string[] {
   const effective = effectiveSettings(environment, Object.assign({}, ...GROUPS.map(({ rows }) => rows)));
   return [
     ...retiredDoubts(environment),
-    ...GROUPS.flatMap(({ doubts = {}, ignored }) => [
-      ...Object.keys(doubts).filter((doubt) => doubts[doubt]?.(effective)),
-      ...(ignored?.(environment) ?? []),
-    ]),
+    ...GROUPS.flatMap(({ doubts = {} }) => Object.keys(doubts).filter((doubt) => doubts[doubt]?.(effective))),
     ...GROUPS.flatMap(({ rows }) => Object.keys(rows))
       .filter((name) => environment[`npm_config_${name.toLowerCase()}`])
       .map(
