@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import type { InjectionToken } from 'tsyringe';
 import { openApiEndpoint } from '../../adapters/http/endpoints/open-api-endpoint.ts';
 import { TOKEN_PATH } from '../../adapters/http/endpoints/paths.ts';
 import type { Access } from '../../adapters/http/server/koa-application.ts';
@@ -14,6 +15,12 @@ import { type Core, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { KEYS_IN_MEMORY, type Settings } from '../settings/settings.ts';
 
+/** What tests look into. */
+export const STATUS_PARTS = {
+  refusalRecords: Symbol('RefusalRecords') as InjectionToken<RefusalRecords>,
+  serviceStatus: Symbol('ServiceStatus') as InjectionToken<ServiceStatus>,
+};
+
 /** `MANAGEMENT_TOKEN`: the status of the service for its operator, as a page and as JSON, on the management port. */
 export function statusPage({ settings, managementToken }: Configuration, core: Core): Feature | undefined {
   const { BASE_URL: baseUrl, TOKEN_ISSUER: issuer } = settings;
@@ -28,6 +35,8 @@ export function statusPage({ settings, managementToken }: Configuration, core: C
     keys: () => core.resolve(PARTS.keyRing).periods(),
     findRefusals: (query) => records.find(query),
   });
+  core.registerInstance(STATUS_PARTS.refusalRecords, records);
+  core.registerInstance(STATUS_PARTS.serviceStatus, status);
   const access: Access = { kind: 'operator', operator: new OperatorAccess(managementToken.reveal()) };
   const registrations = settings.CLIENT_REPOSITORY === 'memory' ? 'file' : 'database';
   return {
