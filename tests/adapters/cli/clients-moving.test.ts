@@ -8,7 +8,7 @@ import bcrypt from 'bcrypt';
 import { runClients } from '../../../adapters/cli/clients-program/run-clients.ts';
 import { explainCommand } from '../../../adapters/cli/federated-jwt/explain-command.ts';
 import { readClientsFile } from '../../../adapters/files/clients-file.ts';
-import { openExplain } from '../../../config/capabilities/federated-jwt/open-explain.ts';
+import { openExplain } from '../../../config/programs/open-explain.ts';
 import { writeClientsFile } from '../../support/bulk-clients.ts';
 import { CREATE_CLIENTS, clientsTable } from '../../support/clients-table.ts';
 import { freshTables } from '../../support/details-tables.ts';
