@@ -6,7 +6,6 @@ import type { Access } from '../../adapters/http/server/koa-application.ts';
 import { OperatorAccess } from '../../adapters/http/server/operator-access.ts';
 import { CLIENTS_MAX, RefusalRecords } from '../../adapters/http/status-page/refusal-records.ts';
 import { ServiceStatus } from '../../adapters/http/status-page/service-status.ts';
-import { EVENTS_MAX } from '../../adapters/http/status-page/status-events.ts';
 import { SAMPLES_MAX } from '../../adapters/http/status-page/status-history.ts';
 import { STATUS_PAGE_PATH, statusPageRoutes } from '../../adapters/http/status-page/status-page-routes.ts';
 import { askManagementPort, inspectKey } from '../../adapters/http-client/management-port.ts';
@@ -16,7 +15,6 @@ import type { HealthCheck } from '../../application/ports/health-check.ts';
 import { type Finding, fine, note } from '../../application/ports/inspection.ts';
 import { type Result, success } from '../../domain/result.ts';
 import { define } from '../capability.ts';
-import { verifications } from '../core/measurements.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
 import { KEYS_IN_MEMORY, type Settings } from '../settings/settings.ts';
@@ -55,18 +53,15 @@ export const statusPage = define({
         service: { version: programVersion(), base_url: baseUrl, issuer, replica },
         checks: () => [...get(PARTS.healthChecks)(), ...lossesOf(settings)],
         figures: () => get(PARTS.processMetrics).figures(TOKEN_PATH),
-        queue: () => {
-          const { now, bounds } = verifications(get, settings);
-          return { ...now, bounds };
-        },
         keys: () => get(PARTS.keyRing).periods(),
         findRefusals: (query) => get(RECORDS).find(query),
       });
     });
     part(parts, LISTS.managementRoutes, (get) => {
+      const registrations = settings.CLIENT_REPOSITORY === 'memory' ? 'file' : 'database';
       const access: Access = { kind: 'operator', operator: new OperatorAccess(token.reveal()) };
       return [
-        ...statusPageRoutes(access, get(STATUS)),
+        ...statusPageRoutes({ access, status: get(STATUS), registrations }),
         { path: '/openapi.json', access, methods: { GET: openApiEndpoint(baseUrl) } },
       ];
     });
@@ -75,15 +70,12 @@ export const statusPage = define({
     });
     part(parts, LISTS.closables, (get) => get(STATUS));
     part(parts, LISTS.measurements, (get) => (values) => {
-      const { samples, events } = get(STATUS);
-      values.gauge('auth_status_samples', 'Samples in the history of the status.', samples, SAMPLES_MAX);
-      values.gauge('auth_status_events', 'Changes that the status shows.', events, EVENTS_MAX);
+      values.gauge('auth_status_samples', 'Samples in the history of the status.', get(STATUS).samples, SAMPLES_MAX);
     });
   },
   inspect({ settings: { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port, PUBLIC_METADATA: isPublic } }, token, kid) {
     const findKey = async (wanted: string) => {
-      // Without the samples of the history.
-      const keys = await askManagementPort({ host, port, token: token?.reveal() }, '/status/data?since=1e12', 'keys');
+      const keys = await askManagementPort({ host, port, token: token?.reveal() }, '/status/data', 'keys');
       if (Array.isArray(keys)) return [inspectKey(wanted, keys, 'the keys of the service that runs')];
       const fix =
         'run it beside the service, with its MANAGEMENT_PORT and MANAGEMENT_TOKEN; with KEY_DIRECTORY=database, compare with npm run keys -- list';
