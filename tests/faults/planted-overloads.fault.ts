@@ -151,7 +151,9 @@ it('every statement that a module has as a text was sent', async () => {
   const missing: string[] = [];
   for (const path of globSync('adapters/postgres/**/*.ts')) {
     const module: Record<string, unknown> = await import(`../../${path}`);
-    for (const text of textsIn(Object.values(module))) if (!sent.includes(text)) missing.push(text);
+    for (const text of textsIn(Object.values(module))) {
+      if (!sent.some((statement) => statement.startsWith(text))) missing.push(text);
+    }
   }
   expect(missing).toEqual([]);
 });
