@@ -37,8 +37,8 @@ export function statusPage({ settings, managementToken }: Configuration, core: C
   });
   core.registerInstance(STATUS_PARTS.refusalRecords, records);
   core.registerInstance(STATUS_PARTS.serviceStatus, status);
-  const registrations = settings.CLIENT_REPOSITORY === 'memory' ? 'file' : 'database';
   const access: Access = { kind: 'operator', operator: new OperatorAccess(managementToken.reveal()) };
+  const registrations = settings.CLIENT_REPOSITORY === 'memory' ? 'file' : 'database';
   return {
     managementRoutes: [
       ...statusPageRoutes({ access, status, registrations }),

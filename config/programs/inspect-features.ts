@@ -26,7 +26,8 @@ export function inspectFeatures(configuration: Configuration, kid: string | unde
 
 async function findKey({ settings, managementToken }: Configuration, wanted: string): Promise<readonly Finding[]> {
   const { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port, PUBLIC_METADATA: isPublic } = settings;
-  const keys = await askManagementPort({ host, port, token: managementToken?.reveal() }, '/status/data', 'keys');
+  const path = '/status/data';
+  const keys = await askManagementPort({ host, port, token: managementToken?.reveal() }, path, 'keys');
   if (Array.isArray(keys)) return [inspectKey(wanted, keys, 'the keys of the service that runs')];
   const fix =
     'run it beside the service, with its MANAGEMENT_PORT and MANAGEMENT_TOKEN; with KEY_DIRECTORY=database, compare with npm run keys -- list';
