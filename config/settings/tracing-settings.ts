@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { TracingOptions } from '../../adapters/tracing/connect-tracing.ts';
 import { type Environment, settingsGroup, type ValuesOf } from './read-environment.ts';
+import { doubt, type RuleBroken } from './rules.ts';
 import { httpUrl, oneOf, text, wholeNumber } from './setting-kinds.ts';
 
 const SERVICE_NAME = 'client-credentials-authorization-service';
@@ -56,19 +57,20 @@ export function readTracingSettings(environment: Environment): TracingOptions | 
   };
 }
 
-/** Variables that cannot be used, by the name that was set and never with a value: `VARIABLE: why: what to do`. */
-export function ignoredVariables(environment: Environment): readonly string[] {
+/** Variables that cannot be used, by the name that was set and never with a value. */
+export function ignoredVariables(environment: Environment): readonly RuleBroken[] {
   const isOff = !isAskedFor(environment) && /^(none)?$/.test(environment['OTEL_TRACES_EXPORTER'] ?? '');
   return isOff ? [] : readVariables(environment).ignored;
 }
 
 function readVariables(environment: Environment) {
-  const ignored: string[] = [];
+  const ignored: RuleBroken[] = [];
   const values = Object.entries(TRACING_SETTINGS.rows).map(([name, schema]) => {
     const [variable, value] = givenFor(name, environment);
     const parsed = schema.safeParse(value);
     if (parsed.success) return [name, parsed.data];
-    ignored.push(`${variable}: is ignored, since it ${parsed.error.issues[0]?.message}: correct it, or leave it out`);
+    const text = `is ignored, since it ${parsed.error.issues[0]?.message}`;
+    ignored.push(...doubt(true, variable, text, 'correct it, or leave it out'));
     return [name, schema.parse(undefined)];
   });
   return { values: Object.fromEntries(values) as ValuesOf<typeof TRACING_SETTINGS.rows>, ignored };

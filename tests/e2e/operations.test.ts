@@ -18,6 +18,7 @@ import { requestToken, send } from '../support/http.ts';
 import { KeySetServer } from '../support/key-set-server.ts';
 import { listenOnLoopback } from '../support/loopback-server.ts';
 import { OtlpReceiver } from '../support/otlp-receiver.ts';
+import { problemsIn } from '../support/problems.ts';
 import { followProgram, runProgram } from '../support/program.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
@@ -518,10 +519,10 @@ describe('the audit log of a service', () => {
 
   it('a start with an audit file that cannot be opened fails, and names the setting', async () => {
     const settings = { ...MEMORY, PORT: '0', BASE_URL: 'http://localhost' };
-    expect(await startFromEnvironment({ ...settings, AUDIT_FILE: join(folder, 'absent', 'audit.log') })).toEqual({
-      ok: false,
-      problem: ['AUDIT_FILE: cannot be opened for writing: its directory does not exist (ENOENT)'],
-    });
+    const started = await startFromEnvironment({ ...settings, AUDIT_FILE: join(folder, 'absent', 'audit.log') });
+    expect(problemsIn(started)).toEqual([
+      'AUDIT_FILE: cannot be opened for writing: its directory does not exist (ENOENT)',
+    ]);
   });
 
   it('a program may read the audit log through a named pipe', async () => {

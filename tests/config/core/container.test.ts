@@ -13,6 +13,7 @@ import { createCore, PARTS } from '../../../config/parts.ts';
 import { shutdownModes } from '../../../config/run.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
 import { success } from '../../../domain/result.ts';
+import { problemsIn } from '../../support/problems.ts';
 import { readSamples, total } from '../../support/read-samples.ts';
 
 const silent = createJsonLog(new Writable({ write: (_chunk, _encoding, done) => done() }));
@@ -21,7 +22,7 @@ const silent = createJsonLog(new Writable({ write: (_chunk, _encoding, done) => 
 async function build(): Promise<AsyncDisposable & { readonly container: DependencyContainer }> {
   const environment = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
   const configuration = loadConfiguration(environment, () => success('[]'));
-  if (!configuration.ok) throw new Error(configuration.problem.join());
+  if (!configuration.ok) throw new Error(problemsIn(configuration).join());
   const given = createCore();
   given.registerInstance(PARTS.log, silent);
   const { core: container, features } = await buildService(configuration.value, { core: given });

@@ -5,14 +5,16 @@ import { readRuleCheck } from '../../../config/programs/rule-check.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
 import { settingDoubts } from '../../../config/settings/setting-doubts.ts';
 import { readTracingSettings } from '../../../config/settings/tracing-settings.ts';
+import { inWords } from '../../../domain/problem.ts';
 import { failure, success } from '../../../domain/result.ts';
+import { problemsIn } from '../../support/problems.ts';
 
 describe('readLocationsSettings', () => {
   const REQUIRED = { JWKS_URI: 'https://auth.test/oauth2/jwks', TOKEN_ISSUER: 'https://auth.test' };
 
   function problemsOf(environment: Record<string, string>): readonly string[] {
     const settings = readLocationsSettings(environment);
-    return settings.ok ? [] : settings.problem;
+    return problemsIn(settings);
   }
 
   it('reports every problem at once, with the name of the setting', () => {
@@ -106,7 +108,7 @@ describe('readTracingSettings', () => {
     expect(loadConfiguration(environment, () => success('[]'))).toMatchObject({ ok: true });
     const isOff = name === 'OTEL_TRACES_EXPORTER';
     expect(read(environment)).toEqual(isOff ? undefined : { ...read(ON), exporter: expect.anything() });
-    const warnings = settingDoubts(environment);
+    const warnings = settingDoubts(environment).map(inWords);
     expect(warnings).toEqual([expect.stringMatching(new RegExp(`^${name}: is ignored, since it [^:]+: [^:]+$`))]);
     expect(warnings.join()).not.toMatch(/canary|password|%zz|4317/);
   });
