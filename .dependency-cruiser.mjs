@@ -23,7 +23,7 @@ const PACKAGES_OF_ADAPTERS = {
   sqlite: 'none',
   system: 'none',
   tls: 'none',
-  tracing: '@opentelemetry/(api|otlp-transformer|resources|sdk-trace)',
+  tracing: '@opentelemetry/api',
 };
 
 /** What a setting or a command adds to the core, with a folder of its name in each layer that needs one. */

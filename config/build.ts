@@ -22,7 +22,6 @@ import { proxyProtocol } from './features/proxy-protocol.ts';
 import { statusPage } from './features/status-page.ts';
 import { tls } from './features/tls.ts';
 import { tokenReuse } from './features/token-reuse.ts';
-import { tracing } from './features/tracing.ts';
 import { type Core, createCore, PARTS } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
 
@@ -60,8 +59,7 @@ export async function buildService(configuration: Configuration, given: Given = 
     return feature;
   };
   try {
-    const traced = await tracing(configuration, core);
-    registerPorts(core, settings, given.lines, traced);
+    registerPorts(core, settings, given.lines);
     registerAdmission(core);
     registerKeyFactory(core, configuration);
     registerClientParts(core, configuration);
@@ -72,7 +70,6 @@ export async function buildService(configuration: Configuration, given: Given = 
     add(signingKeys(settings, core, directory));
     const byKey = add(await privateKeyJwt(settings, core));
     const byIdentity = add(federatedJwt(configuration, core));
-    add(traced);
     registerAuthentication(core, settings, { byKey: byKey?.method, byIdentity: byIdentity?.method });
     registerUseCases(core, settings, add(tokenReuse(settings, core))?.tokens);
     add(exampleResource(settings));
@@ -90,7 +87,7 @@ export async function buildService(configuration: Configuration, given: Given = 
     return {
       core,
       features,
-      publicServer: publicServer(core, configuration, features, given.createServer, traced),
+      publicServer: publicServer(core, configuration, features, given.createServer),
       managementServer: settings.MANAGEMENT_PORT === 0 ? undefined : managementServer(core, configuration, management),
     };
   } catch (problem) {

@@ -43,9 +43,9 @@ export async function openFetchService(
   const environment = { ...settings, MANAGEMENT_PORT, HOST: '127.0.0.1', PORT: '0' };
   const started = await startFromEnvironment(environment, {
     lines: writeLog && linesTo(writeLog),
-    createServer({ around, ...parts }) {
+    createServer(parts) {
       const handle = createApplication(parts).callback();
-      opened.server = new FetchServer({ handle: around?.(handle) ?? handle, requestMs: parts.timeouts.requestMs });
+      opened.server = new FetchServer({ handle, requestMs: parts.timeouts.requestMs });
       return opened.server;
     },
   });

@@ -25,13 +25,12 @@ import type { Clock, MonotonicClock } from '../application/ports/clock.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
 import type { KeyFactory, KeyProvider } from '../application/ports/key-provider.ts';
-import type { ObservedPorts } from '../application/ports/observed-ports.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { UsedAssertions } from '../application/ports/used-assertions.ts';
 import type { VerifyAssertion } from '../application/verify-assertion.ts';
 import type { AuditOutput } from './open-audit.ts';
 import type { PoolWorks } from './pool-work.ts';
-import type { OpenedStorage } from './storages.ts';
+import type { Storage } from './storages.ts';
 
 /** The container of one service, with its parts. */
 export type Core = DependencyContainer;
@@ -62,7 +61,7 @@ export const PARTS = {
   ids: token<IdGenerator>('IdGenerator'),
   auditOutput: token<AuditOutput>('AuditOutput'),
   auditLog: token<AuditLog>('AuditLog'),
-  storage: token<OpenedStorage>('OpenedStorage'),
+  storage: token<Storage>('Storage'),
   clientRepository: token<ClientRepository>('ClientRepository'),
   clientResources: token<ClientResources>('ClientResources'),
   verifiedSecrets: token<VerifiedSecretCache>('VerifiedSecretCache'),
@@ -82,8 +81,6 @@ export const PARTS = {
   keyProvider: token<KeyProvider>('KeyProvider'),
   issueToken: token<IssueToken>('IssueToken'),
   authorizeRequest: token<AuthorizeRequest>('AuthorizeRequest'),
-  /** Returns ports that do the same and are observed, if anything observes them. */
-  observe: token<ObservedPorts>('observe'),
   healthChecks: token<() => readonly HealthCheck[]>('HealthCheck[]'),
   processMetrics: token<ProcessMetrics>('ProcessMetrics'),
   loadLimit: token<LoadLimit>('LoadLimit'),

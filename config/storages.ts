@@ -37,6 +37,9 @@ export function databaseOptions(settings: Settings, log: Logger, metrics: Proces
   };
 }
 
+/** An open storage with all of its ports. */
+export type Storage = OpenedStorage & ClientPorts;
+
 /** What a storage needs to be opened. */
 interface StorageNeeds {
   readonly configuration: Configuration;
@@ -46,14 +49,16 @@ interface StorageNeeds {
   readonly database: DatabaseOptions;
 }
 
+/** What else look-ups read of a client. */
+interface ClientPorts {
+  readonly resources: ClientResources;
+  readonly keys: ClientKeys;
+  readonly subjects: FederatedClients;
+}
+
 /** The ports of a storage. What is absent has a default: no resources, nothing expires, CLIENT_SECRET_COST for refusals, nothing to close. */
-export interface OpenedStorage {
+interface OpenedStorage extends Partial<ClientPorts> {
   readonly clients: ClientRepository;
-  readonly resources?: ClientResources;
-  /** With `private_key_jwt`. */
-  readonly keys?: ClientKeys;
-  /** With `federated_jwt`. */
-  readonly subjects?: FederatedClients;
   /** The latest counts, without what is not known. */
   readonly expiring?: () => Partial<ExpiringCredentials>;
   /** Calls back with the BCrypt costs of stored secrets, when they are read. Resolves after the first attempt. */
@@ -66,19 +71,23 @@ export interface OpenedStorage {
 /** Opens a storage. Rejects if it cannot be used at all. */
 type OpenStorage = (needs: StorageNeeds) => Promise<OpenedStorage>;
 
-/** Opens what CLIENT_REPOSITORY names. Rejects if it cannot be used at all. */
-export function openStorage(needs: StorageNeeds): Promise<OpenedStorage> {
-  return STORAGES[needs.configuration.settings.CLIENT_REPOSITORY](needs);
+/** Opens what CLIENT_REPOSITORY names, with all of its ports. Rejects if it cannot be used at all. */
+export async function openStorage(needs: StorageNeeds): Promise<Storage> {
+  const { settings, clients: registered } = needs.configuration;
+  const opened = await STORAGES[settings.CLIENT_REPOSITORY](needs);
+  return {
+    resources: NO_RESOURCES,
+    keys: inMemoryClientKeys(opened.clients, registered),
+    subjects: new InMemoryFederatedClients(opened.clients, registered),
+    ...opened,
+  };
 }
 
 const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
   async memory({ configuration: { clients }, clock, ids }) {
     const details = clients.flatMap((client) => client.details ?? []);
-    const repository = new InMemoryClientRepository(ids, clock, clients);
     return {
-      clients: repository,
-      keys: inMemoryClientKeys(repository, clients),
-      subjects: new InMemoryFederatedClients(repository, clients),
+      clients: new InMemoryClientRepository(ids, clock, clients),
       resources: inMemoryClientResources(clients),
       hasPlainSecrets: true,
       ...(clients.length === 0 && { dependency: { name: 'clients file', readiness: () => EMPTY, close } }),
@@ -157,4 +166,4 @@ const close = async () => {};
 const ONE_CONNECTION = () => ({ open: 1, max: 1, idle: 1, waiting: 0 });
 
 /** The resources of a storage that has none. */
-export const NO_RESOURCES: ClientResources = { findResources: async () => [] };
+const NO_RESOURCES: ClientResources = { findResources: async () => [] };

@@ -55,12 +55,12 @@ export function registerClientParts(core: Core, { settings, clients }: Configura
   });
   part(core, PARTS.assertionQueue, () => new VerificationQueue(ASSERTION_QUEUE_LIMITS, 'assertion verification'));
   part(core, PARTS.verifyAssertion, () => {
-    const observe = core.resolve(PARTS.observe);
-    const [verifier, slots] = [
-      observe.assertions(core.resolve(PARTS.assertionVerifier)),
-      observe.slots(core.resolve(PARTS.assertionQueue)),
-    ];
-    return new VerifyAssertion(verifier, slots, core.resolve(PARTS.loadLimit).waitUncounted);
+    const { waitUncounted } = core.resolve(PARTS.loadLimit);
+    return new VerifyAssertion(
+      core.resolve(PARTS.assertionVerifier),
+      core.resolve(PARTS.assertionQueue),
+      waitUncounted,
+    );
   });
 }
 
@@ -83,13 +83,12 @@ export function registerAuthentication(
 }
 
 function authenticateBySecret(core: Core): AuthenticateBySecret {
-  const observe = core.resolve(PARTS.observe);
   return new AuthenticateBySecret({
-    clients: observe.clients(core.resolve(PARTS.clientRepository)),
+    clients: core.resolve(PARTS.clientRepository),
     attempts: core.resolve(PARTS.attempts),
     verifiedSecrets: core.resolve(PARTS.verifiedSecrets),
-    slots: observe.slots(core.resolve(PARTS.verificationQueue)),
-    secrets: observe.secrets(core.resolve(PARTS.secretVerifier)),
+    slots: core.resolve(PARTS.verificationQueue),
+    secrets: core.resolve(PARTS.secretVerifier),
     waitUncounted: core.resolve(PARTS.loadLimit).waitUncounted,
   });
 }

@@ -4,9 +4,8 @@ import type { Lines } from '../../adapters/log/line-writer.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
 import { ProcessMetrics } from '../../adapters/prom-client/process-metrics.ts';
 import { RandomIdGenerator, SystemClock, SystemMonotonicClock } from '../../adapters/system/system.ts';
-import type { ObservedPorts } from '../../application/ports/observed-ports.ts';
+import { traceFields } from '../../adapters/tracing/active-span.ts';
 import type { Feature } from '../feature.ts';
-import type { Traced } from '../features/tracing.ts';
 import { openAudit } from '../open-audit.ts';
 import { type Core, PARTS, part } from '../parts.ts';
 import { createPoolWorks } from '../pool-work.ts';
@@ -14,26 +13,10 @@ import type { Configuration } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import { databaseOptions, openStorage } from '../storages.ts';
 
-const same = <Port>(port: Port): Port => port;
-
-/** The ports as they are. */
-const UNOBSERVED: ObservedPorts = {
-  clients: same,
-  clientKeys: same,
-  clientResources: same,
-  federatedClients: same,
-  slots: same,
-  secrets: same,
-  assertions: same,
-  tokens: same,
-  signer: same,
-};
-
 /** What every part may need: log, clocks, ids, metrics, and the audit log. */
-export function registerPorts(core: Core, settings: Settings, lines: Lines | undefined, traced?: Traced): void {
+export function registerPorts(core: Core, settings: Settings, lines: Lines | undefined): void {
   part(core, PARTS.logDestination, () => lines ?? openLogLines());
-  part(core, PARTS.log, () => createJsonLog(core.resolve(PARTS.logDestination), traced?.requests.logMembers));
-  part(core, PARTS.observe, () => traced?.ports ?? UNOBSERVED);
+  part(core, PARTS.log, () => createJsonLog(core.resolve(PARTS.logDestination), traceFields));
   part(core, PARTS.clock, () => new SystemClock());
   part(core, PARTS.monotonicClock, () => new SystemMonotonicClock());
   part(core, PARTS.ids, () => new RandomIdGenerator());
@@ -74,10 +57,7 @@ export async function storage(configuration: Configuration, core: Core): Promise
   });
   core.registerInstance(PARTS.storage, opened);
   part(core, PARTS.clientRepository, () => opened.clients);
-  part(core, PARTS.clientResources, () => opened.resources ?? NO_RESOURCES);
+  part(core, PARTS.clientResources, () => opened.resources);
   const { dependency } = opened;
   return dependency === undefined ? {} : { checks: [dependency], close: () => dependency.close() };
 }
-
-/** The resources of a storage that has none. */
-const NO_RESOURCES = { findResources: async () => [] };

@@ -11,9 +11,9 @@ import { HttpServer, type HttpServerParts } from '../../adapters/http/server/htt
 import type { Route } from '../../adapters/http/server/koa-application.ts';
 import { Lifecycle, type RequestServer } from '../../adapters/http/server/running-server.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
+import { describeRequest } from '../../adapters/tracing/active-span.ts';
 import type { Admission, RequestLog } from '../../application/ports/telemetry.ts';
 import type { Feature } from '../feature.ts';
-import type { Traced } from '../features/tracing.ts';
 import { type Core, PARTS, part } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { connectionsMax, MANAGEMENT_CONNECTIONS_MAX } from '../settings/derived-values.ts';
@@ -48,7 +48,6 @@ export function publicServer(
   configuration: Configuration,
   features: readonly Feature[],
   create: CreateServer = (parts) => new HttpServer(parts),
-  traced?: Traced,
 ): RequestServer {
   const { settings } = configuration;
   const { TRUSTED_PROXIES: trusted, PUBLIC_METADATA: isPublic } = settings;
@@ -61,6 +60,7 @@ export function publicServer(
     log: core.resolve(PARTS.log),
     metrics: {
       count: (line) => {
+        describeRequest(line);
         for (const counter of counters) counter.count(line);
       },
     },
@@ -70,7 +70,6 @@ export function publicServer(
     publicPrefix: isPublic ? WELL_KNOWN : undefined,
     onRefusal: recordRefusedTokenRequests(core.resolve(PARTS.auditLog), core.resolve(PARTS.clock), settings.BASE_URL),
     connectionsMax: connectionsMax(settings),
-    around: traced?.requests.around,
     layers: features.flatMap(({ layer }) => layer ?? []),
   } satisfies HttpServerParts;
   const server = create(parts);

@@ -71,13 +71,12 @@ function refuseLockedKeys(ring: KeyRing): void {
 /** The use cases that issue and verify tokens. */
 export function registerUseCases(core: Core, settings: Settings, reuse: TokenReuse | undefined): void {
   part(core, PARTS.issueToken, () => {
-    const observe = core.resolve(PARTS.observe);
     const policy = new TokenPolicy(tokenPolicyOptions(settings));
     return new IssueToken({
       authenticateClient: core.resolve(PARTS.authenticateClient),
-      clientResources: observe.clientResources(core.resolve(PARTS.clientResources)),
+      clientResources: core.resolve(PARTS.clientResources),
       policy,
-      signer: observe.signer(new NodeCryptoTokenSigner(core.resolve(PARTS.keyProvider), policy.type)),
+      signer: new NodeCryptoTokenSigner(core.resolve(PARTS.keyProvider), policy.type),
       clock: core.resolve(PARTS.clock),
       ids: core.resolve(PARTS.ids),
       auditLog: core.resolve(PARTS.auditLog),
@@ -91,7 +90,7 @@ export function registerUseCases(core: Core, settings: Settings, reuse: TokenReu
       // The clock of another replica may be a moment ahead of ours.
       leewaySeconds: settings.CLIENT_REPOSITORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
     };
-    const verifier = core.resolve(PARTS.observe).tokens(joseTokenVerifier(core.resolve(PARTS.keyProvider)));
+    const verifier = joseTokenVerifier(core.resolve(PARTS.keyProvider));
     return new AuthorizeRequest(verifier, core.resolve(PARTS.clock), expected);
   });
 }

@@ -15,8 +15,6 @@ interface FederatedJwt extends Feature {
 /** `federated_jwt`: clients authenticate with the identities that other issuers give them, such as Kubernetes or GitHub. */
 export function federatedJwt({ settings, issuers }: Configuration, core: Core): FederatedJwt | undefined {
   if (!settings.CLIENT_AUTHENTICATION_METHODS.includes('federated_jwt')) return undefined;
-  const { subjects } = core.resolve(PARTS.storage);
-  if (subjects === undefined) throw new Error('the storage has no subjects of clients');
   const keySets = new IssuerKeySets(issuers, {
     timeoutMs: KEY_SET_TIMEOUT_MS,
     refreshMs: settings.CLIENT_ASSERTION_KEYS_REFRESH_SECONDS * 1_000,
@@ -27,7 +25,7 @@ export function federatedJwt({ settings, issuers }: Configuration, core: Core): 
     issuers: new TrustedIssuers(issuers),
     issuerKeys: keySets,
     verifyAssertion: core.resolve(PARTS.verifyAssertion),
-    clients: core.resolve(PARTS.observe).federatedClients(subjects),
+    clients: core.resolve(PARTS.storage).subjects,
     clock: core.resolve(PARTS.clock),
     maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,
   });

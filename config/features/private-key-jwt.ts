@@ -18,17 +18,14 @@ interface PrivateKeyJwt extends Feature {
 export async function privateKeyJwt(settings: Settings, core: Core): Promise<PrivateKeyJwt | undefined> {
   const { TOKEN_ISSUER: issuer, BASE_URL, CLIENT_ASSERTION_AUDIENCE: audience } = settings;
   if (!settings.CLIENT_AUTHENTICATION_METHODS.includes('private_key_jwt')) return undefined;
-  const { keys } = core.resolve(PARTS.storage);
-  if (keys === undefined) throw new Error('the storage has no keys of clients');
   const shared = settings.CLIENT_REPOSITORY === 'postgres' ? await openUses(settings, core) : undefined;
   part(core, PARTS.usedAssertions, () => {
     return shared?.adapter ?? new InMemoryUsedAssertions(core.resolve(PARTS.monotonicClock));
   });
   const usedAssertions = core.resolve(PARTS.usedAssertions);
-  const observe = core.resolve(PARTS.observe);
   const method = new AuthenticateByKey({
-    clientKeys: observe.clientKeys(keys),
-    clients: observe.clients(core.resolve(PARTS.clientRepository)),
+    clientKeys: core.resolve(PARTS.storage).keys,
+    clients: core.resolve(PARTS.clientRepository),
     verifyAssertion: core.resolve(PARTS.verifyAssertion),
     useAssertion: new UseAssertion(usedAssertions),
     clock: core.resolve(PARTS.clock),

@@ -8,17 +8,10 @@ import type { Configuration } from '../settings/configuration.ts';
 
 /** What the doctor looks at for the features that are switched on. @param kid the key that it was asked for. */
 export function inspectFeatures(configuration: Configuration, kid: string | undefined): readonly Inspection[] {
-  const { settings, issuers, tracing, certificate } = configuration;
+  const { settings, issuers, certificate } = configuration;
   const inspections: Inspection[] = [];
   if (settings.CLIENT_ASSERTION_ISSUERS_FILE !== undefined)
     inspections.push({ name: 'trusted issuers', inspect: () => inspectIssuers(issuers) });
-  if (tracing !== undefined) {
-    inspections.push({
-      name: 'tracing',
-      inspect: async () =>
-        (await import('../../adapters/tracing/inspect-collector.ts')).inspectCollector(tracing.exporter),
-    });
-  }
   inspections.push({ name: 'status page', inspect: async () => inspectStatusPage(configuration) });
   if (kid !== undefined) inspections.push({ name: 'key', inspect: () => findKey(configuration, kid) });
   if (certificate !== undefined) {

@@ -58,7 +58,6 @@ async function openRules(configuration: Configuration) {
       log: () => {},
       database: { url: DATABASE_URL?.reveal() ?? '', deadlineMs },
     });
-    if (subjects === undefined) throw new Error('the storage has no subjects of clients');
     return { clients: subjects, close: async () => dependency?.close() };
   } catch (fault) {
     throw new DependencyUnavailable('client repository', fault);

@@ -4,7 +4,6 @@ import type { KeySecret } from '../../adapters/jwt/key-secrets.ts';
 import type { KeyFile } from '../../adapters/jwt/read-key-file.ts';
 import type { SecretText } from '../../adapters/system/secret-text.ts';
 import type { ServerCertificate } from '../../adapters/tls/server-certificate.ts';
-import type { TracingOptions } from '../../adapters/tracing/connect-tracing.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import type { TrustedIssuer } from '../../domain/federated-jwt/trusted-issuers.ts';
 import type { Settings } from './settings.ts';
@@ -29,7 +28,5 @@ export interface Configuration {
   readonly managementToken: SecretText | undefined;
   /** Of TLS_CERT_FILE and TLS_KEY_FILE. */
   readonly certificate: ServerCertificate | undefined;
-  /** Undefined if the environment asks for no traces. */
-  readonly tracing: TracingOptions | undefined;
   readonly httpTimeouts: HttpTimeouts;
 }

@@ -2,7 +2,6 @@ import { managementToken } from './management-token.ts';
 import { settingsGroup } from './read-environment.ts';
 import { doubt, refuse } from './rules.ts';
 import { oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
-import { ignoredVariables } from './tracing-settings.ts';
 
 /** The settings of the features, by the name of their file in config/features/. */
 export const FEATURE_GROUPS = {
@@ -83,7 +82,6 @@ export const FEATURE_GROUPS = {
       return refuse(reuse > lifetime / 2, 'TOKEN_REUSE_SECONDS', rule);
     },
   }),
-  tracing: settingsGroup({ rows: {}, rules: ignoredVariables }),
   'status-page': settingsGroup({
     rows: {
       MANAGEMENT_TOKEN: managementToken()

@@ -18,7 +18,6 @@ import { readManagementToken } from './management-token.ts';
 import type { Environment } from './read-environment.ts';
 import { settingProblem } from './rules.ts';
 import { readSettings } from './settings.ts';
-import { readTracingSettings } from './tracing-settings.ts';
 
 /**
  * Reads the environment and the files that it names. Fails with every problem of all of them, by name, without a value.
@@ -74,7 +73,6 @@ export function loadConfiguration(
     issuers,
     managementToken: MANAGEMENT_TOKEN,
     certificate: certificate.value,
-    tracing: readTracingSettings(environment),
     httpTimeouts: HTTP_TIMEOUTS,
   });
 }

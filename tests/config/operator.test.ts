@@ -20,11 +20,9 @@ import { createSqliteFile } from '../support/sqlite-file.ts';
 import { asOperator, OPERATOR_TOKEN, readRefusal, readStatus, startServiceForOperator } from '../support/status.ts';
 import { until } from '../support/until.ts';
 
-/** Everything that has metrics of its own without a database. Traces need no collector for them. */
+/** Everything that has metrics of its own without a database. */
 const EVERYTHING = {
   CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt',
-  OTEL_TRACES_EXPORTER: 'otlp',
-  OTEL_TRACES_SAMPLER: 'always_off',
   MANAGEMENT_ALLOWED_HOSTS: 'metrics.internal, auth',
 };
 
@@ -485,7 +483,6 @@ describe('the management port', () => {
         { name: 'service', ready: true },
         { name: 'log', ready: true },
         { name: 'signing key', ready: true },
-        { name: 'tracing', ready: true },
       ],
     });
   });
@@ -536,7 +533,6 @@ describe('the management port', () => {
         { name: 'service', ready: false, reason: 'stopping', fix: expect.stringMatching(/^wait/) },
         { name: 'log', ready: true },
         { name: 'signing key', ready: true },
-        { name: 'tracing', ready: true },
       ],
     });
     expect(total(readSamples((await send(url, '/metrics')).text), 'auth_ready')).toBe(0);

@@ -249,9 +249,4 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     firesAt: '6m',
     notYetAt: '4m',
   },
-  AuthTraceSpansLost: {
-    series: both('auth_trace_spans_lost_total', '0x5 40x115', always(0)),
-    firesAt: '6m',
-    notYetAt: '4m',
-  },
 };

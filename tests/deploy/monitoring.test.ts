@@ -51,7 +51,6 @@ const METRICS_OF_METHODS = [
   'auth_assertion_verifications_unanswered_max',
   'auth_issuer_key_sets',
 ];
-const METRICS_OF_TRACING = ['auth_trace_spans_lost_total'];
 /** What a service in good order does not have. */
 const EMPTY_IN_GOOD_ORDER = ['Token requests C'];
 
@@ -122,10 +121,10 @@ describe('the dashboard and the alert rules, beside a running service', () => {
     expect(shown.filter((label) => !grouped.includes(label))).toEqual([]);
   });
 
-  it('use only metrics of every service, of PostgreSQL, of one method or of tracing', async () => {
+  it('use only metrics of every service, of PostgreSQL or of one method', async () => {
     const always = await samplesByName(defaults);
     await sendRequests(defaults, DEMO_TOKEN_REQUEST);
-    const others = [...METRICS_OF_POSTGRES, ...METRICS_OF_METHODS, ...METRICS_OF_TRACING, ...METRICS_OF_CONNECTIONS];
+    const others = [...METRICS_OF_POSTGRES, ...METRICS_OF_METHODS, ...METRICS_OF_CONNECTIONS];
     const rest = QUERIES.flatMap(([, query]) =>
       metricsIn(query).map(({ name }) => name.replace(/_(bucket|count)$/, '')),
     )

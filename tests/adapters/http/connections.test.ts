@@ -528,10 +528,14 @@ describe('what the server keeps of a request', () => {
       load,
       // No wait ends by itself.
       timeouts: { ...HTTP_TIMEOUTS, headersMs: 600_000, requestMs: 600_000 },
-      around: (handle) => (request, response) => {
-        const { rawHeaders, headers } = request;
-        seen.push({ request: new WeakRef(request), fields: [new WeakRef(rawHeaders), new WeakRef(headers)] });
-        return handle(request, response);
+      // The first that sees a request.
+      clientAddress(request) {
+        const { rawHeaders, headers } = request as IncomingMessage;
+        seen.push({
+          request: new WeakRef(request as IncomingMessage),
+          fields: [new WeakRef(rawHeaders), new WeakRef(headers)],
+        });
+        return '127.0.0.1';
       },
     });
     ({ port } = await server.listen({ host: '127.0.0.1', port: 0 }));
