@@ -11,7 +11,7 @@ const PACKAGES_OF_ADAPTERS = {
   cli: 'commander',
   fetch: 'none',
   files: 'zod',
-  http: 'koa|@koa/router|uplot',
+  http: 'koa|@koa/router|lru-cache',
   'http-client': 'zod',
   jwt: 'jose',
   log: 'pino',

@@ -6,12 +6,10 @@ import type { Access } from '../../adapters/http/server/koa-application.ts';
 import { OperatorAccess } from '../../adapters/http/server/operator-access.ts';
 import { CLIENTS_MAX, RefusalRecords } from '../../adapters/http/status-page/refusal-records.ts';
 import { ServiceStatus } from '../../adapters/http/status-page/service-status.ts';
-import { EVENTS_MAX } from '../../adapters/http/status-page/status-events.ts';
 import { SAMPLES_MAX } from '../../adapters/http/status-page/status-history.ts';
 import { statusPageRoutes } from '../../adapters/http/status-page/status-page-routes.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import type { HealthCheck } from '../../application/ports/health-check.ts';
-import { verifications } from '../core/measurements.ts';
 import type { Feature } from '../feature.ts';
 import { type Core, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
@@ -34,19 +32,16 @@ export function statusPage({ settings, managementToken }: Configuration, core: C
     service: { version: programVersion(), base_url: baseUrl, issuer, replica },
     checks: () => [...core.resolve(PARTS.healthChecks)(), ...lossesOf(settings)],
     figures: () => core.resolve(PARTS.processMetrics).figures(TOKEN_PATH),
-    queue: () => {
-      const { now, bounds } = verifications(core, settings);
-      return { ...now, bounds };
-    },
     keys: () => core.resolve(PARTS.keyRing).periods(),
     findRefusals: (query) => records.find(query),
   });
   core.registerInstance(STATUS_PARTS.refusalRecords, records);
   core.registerInstance(STATUS_PARTS.serviceStatus, status);
   const access: Access = { kind: 'operator', operator: new OperatorAccess(managementToken.reveal()) };
+  const registrations = settings.CLIENT_REPOSITORY === 'memory' ? 'file' : 'database';
   return {
     managementRoutes: [
-      ...statusPageRoutes(access, status),
+      ...statusPageRoutes({ access, status, registrations }),
       { path: '/openapi.json', access, methods: { GET: openApiEndpoint(baseUrl) } },
     ],
     counter: { count: (line) => records.add(line) },
@@ -57,7 +52,6 @@ export function statusPage({ settings, managementToken }: Configuration, core: C
       const help = 'Registered clients whose last refusals are kept.';
       values.gauge('auth_refused_clients', help, records.clients, CLIENTS_MAX);
       values.gauge('auth_status_samples', 'Samples in the history of the status.', status.samples, SAMPLES_MAX);
-      values.gauge('auth_status_events', 'Changes that the status shows.', status.events, EVENTS_MAX);
     },
   };
 }

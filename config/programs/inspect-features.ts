@@ -26,8 +26,7 @@ export function inspectFeatures(configuration: Configuration, kid: string | unde
 
 async function findKey({ settings, managementToken }: Configuration, wanted: string): Promise<readonly Finding[]> {
   const { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port, PUBLIC_METADATA: isPublic } = settings;
-  // Without the samples of the history.
-  const path = '/status/data?since=1e12';
+  const path = '/status/data';
   const keys = await askManagementPort({ host, port, token: managementToken?.reveal() }, path, 'keys');
   if (Array.isArray(keys)) return [inspectKey(wanted, keys, 'the keys of the service that runs')];
   const fix =
