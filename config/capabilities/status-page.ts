@@ -45,6 +45,7 @@ export const statusPage = define({
       values.gauge('auth_refusal_records', 'Refused requests that can be looked up.', size);
       const help = 'Registered clients whose last refusals are kept.';
       values.gauge('auth_refused_clients', help, clients, CLIENTS_MAX);
+      values.gauge('auth_status_samples', 'Samples in the history of the status.', get(STATUS).samples, SAMPLES_MAX);
     });
     part(parts, STATUS, (get) => {
       const replica = `${hostname()}:${process.pid}`;
@@ -69,9 +70,6 @@ export const statusPage = define({
       get(STATUS).start();
     });
     part(parts, LISTS.closables, (get) => get(STATUS));
-    part(parts, LISTS.measurements, (get) => (values) => {
-      values.gauge('auth_status_samples', 'Samples in the history of the status.', get(STATUS).samples, SAMPLES_MAX);
-    });
   },
   inspect({ settings: { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port, PUBLIC_METADATA: isPublic } }, token, kid) {
     const findKey = async (wanted: string) => {
