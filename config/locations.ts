@@ -4,8 +4,8 @@ import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { SystemClock } from '../adapters/system/system.ts';
 import { inWords } from '../domain/problem.ts';
 import { failure } from '../domain/result.ts';
-import { LOCATIONS_PAGE, readLocationsSettings } from './capabilities/example-resource/locations-settings.ts';
-import { startResourceServer } from './capabilities/example-resource/start-resource-server.ts';
+import { LOCATIONS_PAGE, readLocationsSettings } from './programs/locations-settings.ts';
+import { startResourceServer } from './programs/start-resource-server.ts';
 import { run } from './run.ts';
 
 await run(LOCATIONS_PAGE, async () => {

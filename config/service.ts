@@ -5,11 +5,11 @@ import { openFilesProblem } from '../adapters/system/open-files.ts';
 import { ownersProblems, readTextFile } from '../adapters/system/read-text-file.ts';
 import { inWords } from '../domain/problem.ts';
 import { failure, type Result } from '../domain/result.ts';
-import type { Override } from './capability.ts';
-import { buildContainer } from './container.ts';
+import { buildService, type Given } from './build.ts';
 import { listeningPlaces, openFilesPlan } from './settings/derived-values.ts';
-import { loadConfiguration, SETTINGS_GROUPS } from './settings/load-configuration.ts';
+import { loadConfiguration } from './settings/load-configuration.ts';
 import type { Environment } from './settings/read-environment.ts';
+import { OWNERS_FILES } from './settings/settings.ts';
 import { startProcess } from './start-process.ts';
 
 /**
@@ -18,11 +18,10 @@ import { startProcess } from './start-process.ts';
  */
 export async function startFromEnvironment(
   environment: Environment,
-  override?: Override,
+  given?: Given,
 ): Promise<Result<RunningServer, readonly string[]>> {
   const configuration = loadConfiguration(environment, (path) => readTextFile(path));
-  const owners = SETTINGS_GROUPS.flatMap(({ ownersFiles = [] }) => ownersFiles);
-  const problems = [...(configuration.ok ? [] : configuration.problem), ...ownersProblems(owners, environment)];
+  const problems = [...(configuration.ok ? [] : configuration.problem), ...ownersProblems(OWNERS_FILES, environment)];
   if (configuration.ok) {
     const { settings } = configuration.value;
     if (settings.AUDIT_FILE !== undefined) problems.push(...auditFileProblem(settings.AUDIT_FILE));
@@ -33,7 +32,7 @@ export async function startFromEnvironment(
   const { value } = configuration;
   const { settings } = value;
   const started = await namePortProblem(listeningPlaces(settings), async () => {
-    return startProcess(await buildContainer(value, override), settings, environment);
+    return startProcess(await buildService(value, given), settings, environment);
   });
   return started.ok ? started : failure(started.problem.map(inWords));
 }

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { STATUS_PARTS } from '../../config/capabilities/status-page.ts';
+import { STATUS_PARTS } from '../../config/features/status-page.ts';
 import { PARTS } from '../../config/parts.ts';
 import { heldVerification, settled, slotRequest, verifyInSlot } from '../contracts/verification-slots.ts';
 import { documentedMetrics, METRICS_OF_CONNECTIONS, METRICS_OF_POSTGRES } from '../support/documented-metrics.ts';

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { ProxyHeaders } from '../../adapters/proxy-protocol/proxy-headers.ts';
 import { openFetchService } from '../../config/fetch.ts';
-import { LISTS, PARTS } from '../../config/parts.ts';
+import { PARTS } from '../../config/parts.ts';
 import { hostHint } from '../../config/settings/platform.ts';
+import { readSettings } from '../../config/settings/settings.ts';
 import { FORM, get, post } from '../hostile/hostile-request.ts';
 import { openRawExchange, readAnswers } from '../hostile/raw-exchange.ts';
-import { readSettings } from '../support/all-settings.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, requestToken, send } from '../support/http.ts';
 import { createHttpServer } from '../support/http-server.ts';
@@ -443,7 +443,7 @@ describe('the start of a service', () => {
     };
     const started = startServiceUnderTest({
       environment: { PORT: String(port), HOST: '127.0.0.1' },
-      override: (parts) => parts.register(LISTS.preparations, { useValue: listenMeanwhile }),
+      features: [{ prepare: listenMeanwhile }],
     });
     const outcome = await started.then(
       (service) => service.stop(),

@@ -8,7 +8,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { inspectService } from '../../config/capabilities/doctor.ts';
+import { inspectService } from '../../config/programs/doctor.ts';
 import { startFromEnvironment } from '../../config/service.ts';
 import { auditLinesIn, readAuditFile, requestIdsOf } from '../support/audit-lines.ts';
 import { problemsOfAuditLine } from '../support/audit-schema.ts';

@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { storeFault } from '../../adapters/sqlite/file-fault.ts';
 import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
-import { manageClients } from '../../config/capabilities/clients-program.ts';
 import { PARTS } from '../../config/parts.ts';
+import { manageClients } from '../../config/programs/clients-program.ts';
 import { inWords } from '../../domain/problem.ts';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
@@ -296,7 +296,7 @@ describe('a folder that this user may only read', () => {
   it('stops a program that has to create the file there, with the fix and its exit code', async () => {
     const MIGRATING = `
       await import('./adapters/sqlite/migrate-file.ts');
-      const { migrateTables } = await import('./config/migrate-tables.ts');
+      const { migrateTables } = await import('./config/programs/migrate-tables.ts');
       const [folder] = process.argv.slice(1);
       if (process.getuid() === 0) process.setgroups([]), process.setegid(65534), process.seteuid(65534);
       process.exitCode = await migrateTables([], process, { DATABASE_FILE: folder + '/new.db' });`;

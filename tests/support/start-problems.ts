@@ -1,5 +1,5 @@
-import { LOCATIONS_PAGE } from '../../config/capabilities/example-resource/locations-settings.ts';
-import { SERVICE_PAGE } from '../../config/help-pages.ts';
+import { SERVICE_PAGE } from '../../config/programs/help-pages.ts';
+import { LOCATIONS_PAGE } from '../../config/programs/locations-settings.ts';
 
 /** What the service prints on standard error if it does not start. */
 export function startProblems(...problems: readonly string[]): string {

@@ -8,7 +8,7 @@ import { openKeyRing } from '../../../adapters/postgres/key-directory/postgres-k
 import { SqliteKeyRing } from '../../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
 import type { Dependency } from '../../../application/ports/health-check.ts';
 import type { KeyRingStore, SealedKey } from '../../../application/ports/key-ring-store.ts';
-import { manageKeys } from '../../../config/capabilities/keys-program.ts';
+import { manageKeys } from '../../../config/programs/keys-program.ts';
 import { threadsAtOnce } from '../../support/at-once.ts';
 import { auditLinesIn } from '../../support/audit-lines.ts';
 import { problemsOfAuditLine } from '../../support/audit-schema.ts';

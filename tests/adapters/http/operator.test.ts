@@ -9,7 +9,7 @@ import {
 import { type Reading, SAMPLES_MAX, StatusHistory } from '../../../adapters/http/status-page/status-history.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { RefusalRecord, RequestLine } from '../../../application/ports/telemetry.ts';
-import { STATUS_PARTS } from '../../../config/capabilities/status-page.ts';
+import { STATUS_PARTS } from '../../../config/features/status-page.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freePort } from '../../support/free-port.ts';
 import { getAccessToken, send, sendRaw } from '../../support/http.ts';

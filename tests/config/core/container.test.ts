@@ -6,10 +6,10 @@ import { type DependencyContainer, type InjectionToken, container as root } from
 import { createJsonLog } from '../../../adapters/log/json-log.ts';
 import { MetricValues } from '../../../adapters/prom-client/metric-values.ts';
 import type { HealthCheck, Readiness } from '../../../application/ports/health-check.ts';
-import { buildContainer } from '../../../config/container.ts';
+import { buildService } from '../../../config/build.ts';
 import { measureService } from '../../../config/core/measurements.ts';
-import { LISTS, PARTS } from '../../../config/parts.ts';
-import { getFrom } from '../../../config/registration.ts';
+import { closeFeatures } from '../../../config/feature.ts';
+import { createCore, PARTS } from '../../../config/parts.ts';
 import { shutdownModes } from '../../../config/run.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
 import { success } from '../../../domain/result.ts';
@@ -17,31 +17,23 @@ import { readSamples, total } from '../../support/read-samples.ts';
 
 const silent = createJsonLog(new Writable({ write: (_chunk, _encoding, done) => done() }));
 
-/** The container of a service in memory; what it opened is closed when the test ends. */
+/** A service in memory; what it opened is closed when the test ends. */
 async function build(): Promise<AsyncDisposable & { readonly container: DependencyContainer }> {
   const environment = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
   const configuration = loadConfiguration(environment, () => success('[]'));
   if (!configuration.ok) throw new Error(configuration.problem.join());
-  const container = await buildContainer(configuration.value, (own) => own.registerInstance(PARTS.log, silent));
-  return {
-    container,
-    async [Symbol.asyncDispose]() {
-      const closables = [...container.resolve(PARTS.dependencies), ...getFrom(container).all(LISTS.closables)];
-      for (const closable of closables) await closable.close();
-    },
-  };
+  const given = createCore();
+  given.registerInstance(PARTS.log, silent);
+  const { core: container, features } = await buildService(configuration.value, { core: given });
+  return { container, [Symbol.asyncDispose]: () => closeFeatures(features) };
 }
 
-describe('the container', () => {
-  /** Those of capabilities that are switched off here. */
-  const ABSENT = [
-    ...['authenticateByIdentity', 'authenticateByKey', 'usedAssertions'],
-    ...['aroundRequests', 'logMembers', 'observedPorts'],
-    ...['tokenReuse', 'sharedKeyRing'],
-  ];
+describe('a service that is built', () => {
+  /** Those of features that are switched off here. */
+  const ABSENT = ['usedAssertions'];
   const names = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((name) => !ABSENT.includes(name));
 
-  it('has no part of a capability that is switched off', async () => {
+  it('has no part of a feature that is switched off', async () => {
     await using built = await build();
     for (const name of ABSENT) {
       expect(built.container.isRegistered<unknown>(PARTS[name as keyof typeof PARTS], true)).toBe(false);
@@ -56,7 +48,7 @@ describe('the container', () => {
     expect(built.container.resolve(token)).toBe(part);
   });
 
-  it('shares no part with another container', async () => {
+  it('shares no part with another one', async () => {
     await using one = await build();
     await using other = await build();
     for (const token of [PARTS.keyProvider, PARTS.issueToken]) {
@@ -88,7 +80,7 @@ async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Rec
     useValue: { clockOffsetSeconds: () => undefined, size: trusted, times: () => times } as never,
   });
   const values = new MetricValues();
-  await measureService(getFrom(parts), {
+  await measureService(parts, {
     CLIENT_SECRET_COST: 10,
     CLIENT_AUTHENTICATION_METHODS: ['client_secret_post'],
   } as never)(values);

@@ -22,8 +22,6 @@ import type { CheckState } from '../../application/ports/health-check.ts';
 import { type Finding, fine, type Inspection, note, problem } from '../../application/ports/inspection.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { problemIn } from '../../domain/problem.ts';
-import { CAPABILITIES } from '../capabilities.ts';
-import type { CapabilityTables } from '../capability.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { listeningPlaces, openFilesPlan } from '../settings/derived-values.ts';
 import { invisibleEnd } from '../settings/invisible-ends.ts';
@@ -32,6 +30,8 @@ import { hostHint } from '../settings/platform.ts';
 import type { Environment } from '../settings/read-environment.ts';
 import { settingDoubts } from '../settings/setting-doubts.ts';
 import { CORE_GROUPS, type Settings } from '../settings/settings.ts';
+import { databaseTables } from '../storages.ts';
+import { inspectFeatures } from './inspect-features.ts';
 
 /** Entries of CLIENTS_FILE that are named one by one. */
 const DOUBTS_MAX = 10;
@@ -55,7 +55,7 @@ async function openInspections(environment: Environment, kid?: string): Promise<
     const fix = 'docs/settings.md has the rule; correct this first, then run the doctor again';
     return [{ name: 'settings', inspect: async () => loaded.problem.map((text) => problem(text, fix)) }];
   }
-  const { settings, own } = loaded.value;
+  const { settings } = loaded.value;
   const running = await askRunningService(settings.MANAGEMENT_HOST, settings.MANAGEMENT_PORT);
   const isRunning = running !== undefined;
   const { DATABASE_URL: url, KEY_FILE: keyFile, KEY_SECRET_FILE: secret } = settings;
@@ -88,7 +88,7 @@ async function openInspections(environment: Environment, kid?: string): Promise<
     ...on(audit !== undefined, 'audit file', async () => inspectWritableFile(audit ?? '', { isRequired })),
     ...on(settings.CLIENT_REPOSITORY === 'sqlite', 'database file', () => inspectFile(settings, isRunning)),
     ...on(url !== undefined, 'database', () => inspectDatabaseOf(settings, isRunning)),
-    ...CAPABILITIES.flatMap(({ name, inspect }) => inspect?.(loaded.value, own.get(name), kid) ?? []),
+    ...inspectFeatures(loaded.value, kid),
     { name: 'public URL', inspect: () => inspectBaseUrl({ ...publicUrls(settings), kid }, isRunning) },
   ];
 }
@@ -192,20 +192,14 @@ async function inspectFile({ DATABASE_FILE: file = '' }: Settings, isRunning: bo
 async function inspectDatabaseOf(settings: Settings, isRunning: boolean): Promise<readonly Finding[]> {
   const { inspectDatabase } = await import('../../adapters/postgres/doctor/inspect-database.ts');
   const { CLIENTS } = await import('../../adapters/postgres/client-entity.ts');
-  const more: readonly CapabilityTables[] = await Promise.all(
-    CAPABILITIES.map(async ({ tables }) => (await tables?.(settings)) ?? {}),
-  );
-  const inClientsPool = [CLIENTS, ...more.flatMap((capability) => capability.inClientsPool ?? [])];
+  const { clientDetails, others, connections } = await databaseTables(settings);
   const [hasClients, hasKeys] = [settings.CLIENT_REPOSITORY === 'postgres', settings.KEY_DIRECTORY === 'database'];
   return inspectDatabase({
     url: settings.DATABASE_URL?.reveal() ?? '',
     hasKeys,
     isRunning,
-    tables: [...(hasClients ? inClientsPool : []), ...more.flatMap(({ inOwnPool = [] }) => inOwnPool)],
-    connections: more.reduce(
-      (sum, { connections = 0 }) => sum + connections,
-      hasClients ? settings.DATABASE_POOL_SIZE : 0,
-    ),
+    tables: [...(hasClients ? [CLIENTS, ...clientDetails] : []), ...others],
+    connections: connections + (hasClients ? settings.DATABASE_POOL_SIZE : 0),
   });
 }
 

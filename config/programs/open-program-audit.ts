@@ -1,13 +1,13 @@
-import type { TerminalStreams } from '../adapters/cli/terminal.ts';
-import { openAuditFile, programChangeLog } from '../adapters/log/audit-file.ts';
-import { endsWithinLine, LineTarget } from '../adapters/log/line-target.ts';
-import { currentOperator, RandomIdGenerator, SystemClock } from '../adapters/system/system.ts';
-import { writeForPeople } from '../adapters/system/write-for-people.ts';
-import type { ChangeLog } from '../application/ports/audit-log.ts';
-import type { RecordChangesParts } from '../application/record-changes.ts';
-import { failure, type Result, success } from '../domain/result.ts';
-import { type Environment, readEnvironment } from './settings/read-environment.ts';
-import { CORE_GROUPS } from './settings/settings.ts';
+import type { TerminalStreams } from '../../adapters/cli/terminal.ts';
+import { openAuditFile, programChangeLog } from '../../adapters/log/audit-file.ts';
+import { endsWithinLine, LineTarget } from '../../adapters/log/line-target.ts';
+import { currentOperator, RandomIdGenerator, SystemClock } from '../../adapters/system/system.ts';
+import { writeForPeople } from '../../adapters/system/write-for-people.ts';
+import type { ChangeLog } from '../../application/ports/audit-log.ts';
+import type { RecordChangesParts } from '../../application/record-changes.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
+import { type Environment, readEnvironment } from '../settings/read-environment.ts';
+import { CORE_GROUPS } from '../settings/settings.ts';
 
 /** The streams of a program, such as those of the process. */
 export interface ProgramStreams extends TerminalStreams {

@@ -1,22 +1,11 @@
-import type { ServerPage } from '../../../adapters/cli/server-arguments.ts';
-import { programVersion } from '../../../adapters/system/program-version.ts';
-import type { Result } from '../../../domain/result.ts';
-import { helpRows } from '../../settings/about-setting.ts';
-import { type Environment, readEnvironment, settingsGroup, type ValuesOf } from '../../settings/read-environment.ts';
-import { httpUrl, oneOf, text, trueOrFalse, wholeNumber } from '../../settings/setting-kinds.ts';
-import { CORE_GROUPS } from '../../settings/settings.ts';
-
-/** The settings of the example in the service. */
-export const EXAMPLE_SETTINGS = settingsGroup({
-  rows: {
-    EXAMPLE_RESOURCE: trueOrFalse()
-      .default(true)
-      .meta({ standard: 'false', description: 'serve `/v1/locations/{code}`' }),
-    LOCATION_FIELD_ORDER: oneOf('declared', 'alphabetical')
-      .default('declared')
-      .describe('order of the fields of a location'),
-  },
-});
+import type { ServerPage } from '../../adapters/cli/server-arguments.ts';
+import { programVersion } from '../../adapters/system/program-version.ts';
+import type { Result } from '../../domain/result.ts';
+import { helpRows } from '../settings/about-setting.ts';
+import { FEATURE_GROUPS } from '../settings/feature-settings.ts';
+import { type Environment, readEnvironment, settingsGroup, type ValuesOf } from '../settings/read-environment.ts';
+import { httpUrl, text, wholeNumber } from '../settings/setting-kinds.ts';
+import { CORE_GROUPS } from '../settings/settings.ts';
 
 /** An unknown setting with one of these prefixes is a typo, and so a problem. */
 const OWN_PREFIXES = ['TOKEN_', 'JWKS_', 'LOCATION_'];
@@ -35,7 +24,7 @@ export const LOCATIONS_SETTINGS = settingsGroup({
     TOKEN_ISSUER: text().describe('claim `iss` that a token must have, compared exactly'),
     TOKEN_AUDIENCE: text().optional().describe('claim `aud` that a token must have; without this setting it is not checked'),
     TOKEN_LEEWAY_SECONDS: wholeNumber(0, 300).default(5).describe("seconds by which the issuer's clock may differ from the local one"),
-    LOCATION_FIELD_ORDER: EXAMPLE_SETTINGS.rows.LOCATION_FIELD_ORDER,
+    LOCATION_FIELD_ORDER: FEATURE_GROUPS['example-resource'].rows.LOCATION_FIELD_ORDER,
   },
 });
 

@@ -1,20 +1,17 @@
 import type { Logger } from 'pino';
-import { LOAD_LIMITS, LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
-import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay.ts';
-import { locationRoute } from '../../../adapters/http/example-resource/location-route.ts';
-import { HTTP_TIMEOUTS, HttpServer } from '../../../adapters/http/server/http-server.ts';
-import { Lifecycle, type RunningServer, startServer } from '../../../adapters/http/server/running-server.ts';
-import { RemoteKeyProvider } from '../../../adapters/http-client/example-resource/remote-key-provider.ts';
-import { readPublicKey } from '../../../adapters/jwt/create-key-factory.ts';
-import { joseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
-import { createStateLog } from '../../../adapters/log/state-log.ts';
-import {
-  inMemoryLocationCatalog,
-  PLACES,
-} from '../../../adapters/memory/example-resource/in-memory-location-catalog.ts';
-import { RandomIdGenerator } from '../../../adapters/system/system.ts';
-import { AuthorizeRequest } from '../../../application/authorize-request.ts';
-import type { Clock } from '../../../application/ports/clock.ts';
+import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
+import { RejectionDelay } from '../../adapters/http/admission/rejection-delay.ts';
+import { locationRoute } from '../../adapters/http/example-resource/location-route.ts';
+import { HTTP_TIMEOUTS, HttpServer } from '../../adapters/http/server/http-server.ts';
+import { Lifecycle, type RunningServer, startServer } from '../../adapters/http/server/running-server.ts';
+import { RemoteKeyProvider } from '../../adapters/http-client/example-resource/remote-key-provider.ts';
+import { readPublicKey } from '../../adapters/jwt/create-key-factory.ts';
+import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
+import { createStateLog } from '../../adapters/log/state-log.ts';
+import { inMemoryLocationCatalog, PLACES } from '../../adapters/memory/example-resource/in-memory-location-catalog.ts';
+import { RandomIdGenerator } from '../../adapters/system/system.ts';
+import { AuthorizeRequest } from '../../application/authorize-request.ts';
+import type { Clock } from '../../application/ports/clock.ts';
 import type { LocationsSettings } from './locations-settings.ts';
 
 /**

@@ -1,4 +1,5 @@
 import { runClients } from '../../adapters/cli/clients-program/run-clients.ts';
+import { explainCommand } from '../../adapters/cli/federated-jwt/explain-command.ts';
 import type { Input } from '../../adapters/cli/read-secret.ts';
 import { Terminal } from '../../adapters/cli/terminal.ts';
 import { formatClient, streamClientsFile } from '../../adapters/files/clients-file.ts';
@@ -6,18 +7,17 @@ import { bcryptEncoder } from '../../adapters/secrets/bcrypt-secret-verifier.ts'
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { RandomIdGenerator, randomSecret, SystemClock } from '../../adapters/system/system.ts';
-import type { CheckRule } from '../../application/clients-program/change-client.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
 import type { ClientChange, ClientStore } from '../../application/ports/client-store.ts';
 import { RecordChanges } from '../../application/record-changes.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { CLIENTS_PROGRAM_EXTENSIONS } from '../clients-program-extensions.ts';
-import { openProgramAudit, type ProgramStreams } from '../open-program-audit.ts';
 import { createHashing } from '../pool-work.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
 import { dryRunKeptByNpm, npmHint } from '../settings/setting-doubts.ts';
+import { openProgramAudit, type ProgramStreams } from './open-program-audit.ts';
+import { readRuleCheck } from './rule-check.ts';
 
 /** The program of `npm run clients`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
 export function manageClients(
@@ -32,26 +32,22 @@ export function manageClients(
   async function open() {
     const kept = dryRunKeptByNpm('clients', args, environment);
     if (kept !== undefined) return failure(kept);
-    const checks: CheckRule[] = [];
-    for (const { readRuleCheck } of CLIENTS_PROGRAM_EXTENSIONS) {
-      const check = readRuleCheck(environment, readTextFile);
-      if (!check.ok) return check;
-      checks.push(check.value);
-    }
+    const checkRule = readRuleCheck(environment, readTextFile);
+    if (!checkRule.ok) return checkRule;
     const audit = await openProgramAudit(environment, streams.stderr);
     if (!audit.ok) return audit;
     const recorder = new RecordChanges(audit.value, clientChangeEvents);
     const opened = await openStore(environment, recorder, (message) => terminal.say([message]));
     if (!opened.ok) return opened;
     const store = opened.value;
-    const checkRule: CheckRule = (rule) => checks.map((check) => check(rule)).find((problem) => problem !== undefined);
     const sources = { clock, generateSecret: randomSecret, ids: new RandomIdGenerator() };
-    const parts = { store, encodeSecret, checkRule, ...sources };
+    const parts = { store, encodeSecret, checkRule: checkRule.value, ...sources };
     return success({ ...createClientManagement(parts), close: () => store.close() });
   }
 
-  const more = (program: string, stdin: Input) =>
-    CLIENTS_PROGRAM_EXTENSIONS.flatMap(({ commands }) => commands(environment, program, stdin));
+  // Loaded when it runs, since only this command needs the settings of the service.
+  const openExplanation = async () => (await import('./open-explain.ts')).openExplain(environment);
+  const more = (program: string, stdin: Input) => [explainCommand(openExplanation, program, stdin)];
   const hint = npmHint(
     'clients',
     ['name', 'scope', 'json', 'yes', 'replace', 'cost', 'client-id', 'expires-in'],

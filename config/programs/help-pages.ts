@@ -1,7 +1,7 @@
-import type { ServerPage } from '../adapters/cli/server-arguments.ts';
-import { programVersion } from '../adapters/system/program-version.ts';
-import { helpRows } from './settings/about-setting.ts';
-import { CORE_GROUPS } from './settings/settings.ts';
+import type { ServerPage } from '../../adapters/cli/server-arguments.ts';
+import { programVersion } from '../../adapters/system/program-version.ts';
+import { helpRows } from '../settings/about-setting.ts';
+import { CORE_GROUPS } from '../settings/settings.ts';
 
 const { profile, storage, tokens, listening, metadata } = CORE_GROUPS;
 const { CLIENT_REPOSITORY, CLIENTS_FILE, DATABASE_FILE, DATABASE_URL } = storage.rows;
