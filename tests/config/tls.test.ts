@@ -15,6 +15,7 @@ import { FORM, get, post } from '../hostile/hostile-request.ts';
 import { readAnswers } from '../hostile/raw-exchange.ts';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { createHttpServer } from '../support/http-server.ts';
+import { problemsIn } from '../support/problems.ts';
 import { proxyV1, proxyV2 } from '../support/proxy-header.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 import { until } from '../support/until.ts';
@@ -153,10 +154,7 @@ describe('the public port with TLS', () => {
     expect((await exchange(service.port, post(FORM))).statuses).toEqual([200]);
     const said = events(service, 'tls_certificate_unusable').slice(before);
     expect(said).toEqual([expect.objectContaining({ level: 'error', problem: expect.stringContaining(problem) })]);
-    const check = () =>
-      service.container
-        .resolve(PARTS.healthChecks)()
-        .find(({ name }) => name === 'tls certificate');
+    const check = () => service.built.checks().find(({ name }) => name === 'tls certificate');
     expect(check()?.readiness()).toMatchObject({ ready: true, note: { text: expect.stringContaining(problem) } });
     install(authority.issue('DNS:auth.test'));
     await service.hangUp();
@@ -359,7 +357,7 @@ describe('settings of TLS at the start', () => {
   const problemsOf = (environment: Readonly<Record<string, string>>, files: Readonly<Record<string, string>> = {}) => {
     const given = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json', BASE_URL, ...environment };
     const loaded = loadConfiguration(given, (path) => success(files[path] ?? '[]'));
-    return loaded.ok ? [] : loaded.problem;
+    return problemsIn(loaded);
   };
   const BOTH = { TLS_CERT_FILE: 'chain', TLS_KEY_FILE: 'key' };
   const pem = (label: string) => `-----BEGIN ${label}-----\nAAAA\n-----END ${label}-----\n`;
