@@ -359,7 +359,7 @@ describe('the metrics of the management port', () => {
     expect(total(await samples(), 'auth_http_connections_dropped_total')).toBe(0);
   });
 
-  it('are all in the table of docs/monitoring.md, and no others', async () => {
+  it('are all in the table of docs/metrics.md, and no others', async () => {
     const exposed = (await scrape()).text.matchAll(/^# HELP (\S+)/gm);
     // This service trusts no other issuer.
     const elsewhere = new Set([...METRICS_OF_POSTGRES, ...METRICS_OF_CONNECTIONS, 'auth_issuer_key_sets']);

@@ -104,7 +104,7 @@ describe('npm start', () => {
 });
 
 describe('the limit of open files', () => {
-  /** The files that a service with this many database connections needs before it accepts any: see docs/operations.md. */
+  /** The files that a service with this many database connections needs before it accepts any: see docs/operate.md. */
   const RESERVED = 128 + 100 + 10;
 
   /** Runs the service with a limit of open files. */

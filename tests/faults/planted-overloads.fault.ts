@@ -47,7 +47,7 @@ const CAPTURED = [
 ];
 
 /** Statements of the pages for operators, and the one that the doctor prints. */
-const DOCUMENTED = ['docs/runbook.md', 'docs/operations.md', 'docs/managing-clients.md']
+const DOCUMENTED = ['docs/runbook.md', 'docs/operate.md', 'docs/managing-clients.md']
   .flatMap((page) => [...readPage(page).matchAll(/(?:psql "\$DATABASE_URL" -c |`)(['"]?)(select .*?)(?:\1$|;?`)/gm)])
   .concat([
     .../find it: ()(select .*?);/g[Symbol.matchAll](

@@ -79,7 +79,7 @@ beforeAll(async () => {
   await server.query(`create role ${ROLE} login password 'service'`);
   await server.query(`grant create on schema public to ${ROLE}`);
   await migrateDatabase(server.urlOf('postgres', 'postgres'));
-  // Tables of another owner, as in docs/operations.md, since an owner always may write.
+  // Tables of another owner, as in docs/operate.md, since an owner always may write.
   await server.query(`create table key_ring (kid text collate "C" primary key, algorithm text collate "C", step bigint,
       sealed text, created_at bigint not null, known_at bigint not null, signs_from bigint not null,
       verifies_until bigint not null, ended_at bigint, revoked_at bigint, unique (algorithm, step))`);

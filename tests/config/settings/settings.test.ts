@@ -8,7 +8,6 @@ import { loadConfiguration } from '../../../config/settings/load-configuration.t
 import { settingDoubts } from '../../../config/settings/setting-doubts.ts';
 import { readSettings as readSettingsOfCore } from '../../../config/settings/settings.ts';
 import { settingMeantBy } from '../../../config/settings/similar-names.ts';
-import { closestTo, editDistance } from '../../../domain/edit-distance.ts';
 import { success } from '../../../domain/result.ts';
 import { readSettings, SETTING_NAMES } from '../../support/all-settings.ts';
 
@@ -440,37 +439,6 @@ describe('a name that is almost that of a setting', () => {
     for (const name of SETTING_NAMES) {
       expect(settingMeantBy(name, SETTING_NAMES)).toBe(name.length < 6 ? undefined : name);
     }
-  });
-});
-
-describe('closestTo', () => {
-  it.each([
-    ['biling', 'billing'],
-    ['BILLING', 'billing'],
-    ['repotrs-nihgtly', 'reports-nightly'],
-    ['bill', undefined],
-    ['payments', undefined],
-    ['', undefined],
-  ])('takes %j for %j', (given, meant) => {
-    expect(closestTo(given, ['reports', 'billing', 'billing-2', 'reports-nightly'])).toBe(meant);
-  });
-});
-
-describe('editDistance', () => {
-  it('counts letters that are inserted, deleted, replaced or swapped', () => {
-    expect(['', 'ab', 'abcd', 'abd', 'xbc', 'acb'].map((text) => editDistance('abc', text))).toEqual([
-      3, 1, 1, 1, 1, 1,
-    ]);
-  });
-
-  it('is the same in both directions, and 0 for the same text only', () => {
-    const word = fc.string({ unit: fc.constantFrom(...'ABC_'), maxLength: 8 });
-    fc.assert(
-      fc.property(word, word, (one, other) => {
-        expect(editDistance(one, other)).toBe(editDistance(other, one));
-        expect(editDistance(one, other) === 0).toBe(one === other);
-      }),
-    );
   });
 });
 

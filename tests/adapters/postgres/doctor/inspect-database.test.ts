@@ -68,7 +68,7 @@ async function found(state: Finding['state'], about: RegExp, use?: Partial<Datab
 const tables = () => database.query(`select tablename from pg_tables where schemaname = 'public'`);
 
 describe('inspectDatabase', () => {
-  it('finds nothing to do with the table and the grants of docs/operations.md', async () => {
+  it('finds nothing to do with the table and the grants of docs/operate.md', async () => {
     await database.query(CREATE_CLIENTS);
     await database.query(
       `insert into clients (client_id, client_secret, client_name, scope) values ('a', '*', 'A', 'read')`,
