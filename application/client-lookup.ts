@@ -1,4 +1,5 @@
 import { ClientRegistration, type ClientRegistrationFields } from '../domain/client-registration.ts';
+import type { Problem } from '../domain/problem.ts';
 import { isLocked, NO_SECRET, StoredSecret } from '../domain/stored-secret.ts';
 import type { ClientLookup } from './ports/client-repository.ts';
 import { type Finding, note } from './ports/inspection.ts';
@@ -12,7 +13,11 @@ export function lookupOf(fields: ClientRegistrationFields): Exclude<ClientLookup
 }
 
 /** A storage without a single client is in order, and hardly meant like this: for `/readyz` and the log. */
-export const NO_CLIENT = 'no client is registered, so nobody gets a token';
+export const NO_CLIENT: Problem = {
+  code: 'no_client_registered',
+  text: 'no client is registered, so nobody gets a token',
+  fix: 'npm run clients -- add <client-id> --name … --scope …',
+};
 
 /** A row that needs repair, for the log: the rule that a field breaks. */
 export interface BrokenRegistration {
@@ -32,6 +37,6 @@ export function inspectRows(rows: readonly ClientRegistrationFields[]): readonly
   const isUsable = (secret: string) => secret === NO_SECRET || StoredSecret.parse(secret).kind === 'bcrypt';
   const enabled = rows.filter(({ clientSecret }) => !isLocked(clientSecret));
   const broken = enabled.filter((row) => !isUsable(row.clientSecret) || lookupOf(row).kind === 'broken').length;
-  const cure = 'npm run clients -- list --state broken names them and their problems';
-  return broken === 0 ? [] : [note(`registered clients that get no token: ${broken}`, cure)];
+  const fix = 'npm run clients -- list --state broken names them and their problems';
+  return broken === 0 ? [] : [note(`registered clients that get no token: ${broken}`, fix)];
 }

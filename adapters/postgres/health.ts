@@ -1,6 +1,8 @@
 import type { BrokenRegistration } from '../../application/client-lookup.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { SQLSTATE, TableUnusable } from './fault.ts';
+import { problemOfFault } from './fault-problem.ts';
 import type { ShadowedTable } from './search-path.ts';
 import { type TableChange, TableHealth, type TableProbe } from './table-health.ts';
 
@@ -69,11 +71,13 @@ export class DatabaseHealth {
   readiness(): Readiness {
     const [first, ...others] = this.#tables;
     if (first?.health.fault !== undefined) return { ready: false, reason: reasonOf(first.health.fault) };
-    const ofOthers = others.flatMap(({ probe: { table }, health: { fault } }) =>
-      fault === undefined ? [] : `${table}: ${reasonOf(fault)}`,
-    );
-    const notes = [first?.health.note ?? [], ofOthers].flat();
-    return notes.length === 0 ? { ready: true } : { ready: true, note: notes.join('; ') };
+    const ofOthers = others.flatMap(({ probe: { table }, health: { fault } }) => {
+      const problem = reasonOf(fault);
+      return fault === undefined ? [] : { ...problem, text: `${table}: ${problem.text}` };
+    });
+    const [note, ...more] = [first?.health.note ?? [], ofOthers].flat();
+    if (note === undefined) return { ready: true };
+    return { ready: true, note: { ...note, text: [note, ...more].map(({ text }) => text).join('; ') } };
   }
 
   /** Call when a statement failed, or an idle connection broke: perhaps it is only this one. */
@@ -108,10 +112,9 @@ export class DatabaseHealth {
   }
 }
 
-/** The table's problem or the fault's code, for an operator; never a library's message. */
-function reasonOf(fault: unknown): string {
-  if (fault instanceof TableUnusable) return fault.message;
-  const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;
-  if (typeof code !== 'string') return 'database unavailable';
-  return `database ${SQLSTATE.readOnly.test(code) ? 'is read-only' : 'unavailable'} (${code})`;
+/** What the fault means, for an operator; never a library's message. */
+function reasonOf(fault: unknown): Problem {
+  const problem = problemOfFault(fault);
+  if (fault instanceof TableUnusable || SQLSTATE.readOnly.test(problem.code)) return problem;
+  return { ...problem, text: `database unavailable: ${problem.text}` };
 }

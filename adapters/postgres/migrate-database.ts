@@ -1,8 +1,9 @@
 import type { PoolClient } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { CLIENTS } from './client-entity.ts';
 import { type Connection, openConnection, type Warn } from './connection.ts';
-import { storeFault } from './fault.ts';
+import { storeFault, TableUnusable } from './fault.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { FIND_OWN_TABLES, lostClients, type TableUser } from './own-tables.ts';
 import { grantOf, holdsGrant, tablesOf } from './privileges.ts';
@@ -68,8 +69,8 @@ export async function migrateDatabase(
       const hasHistory = await isThere(client, HISTORY);
       // Checked after the look: a table that is planted in between makes `create table` fail.
       const risks = await warnOfSchemas(connection);
-      const planted = risks.find(({ line }) => 'by' in line && line.by === `ownership of ${HISTORY}`);
-      if (planted) throw unusable(`${planted.text}: ${planted.cure}`);
+      const planted = risks.find(({ table }) => table === HISTORY);
+      if (planted) throw unusable(planted);
       const { qualify, schemas, names } = await connection.searchPath();
       if (schemas.length === 0) throw unusable(noSchema(client, names));
       const steps = [
@@ -141,10 +142,16 @@ async function grantSteps(
   there: ReadonlySet<string>,
   qualify: (text: string) => string,
 ): Promise<readonly Step[]> {
-  if (role.includes('$schema.')) throw unusable('$schema. in the name of a role is not supported');
+  if (role.includes('$schema.'))
+    throw unusable({ code: 'role', text: '$schema. in the name of a role is not supported' });
   const to = client.escapeIdentifier(role);
   const { rowCount } = await client.query('select from pg_catalog.pg_roles where rolname = $1::name', [role]);
-  if (rowCount === 0) throw unusable(`the role ${to} does not exist: create role ${to} login password '…';`);
+  if (rowCount === 0)
+    throw unusable({
+      code: 'role',
+      text: `the role ${to} does not exist`,
+      fix: `create role ${to} login password '…';`,
+    });
   const tables = tablesOf(user).filter((table) => there.has(table));
   // A schema may be spelled with quotation marks for one table and without them for another.
   const places = tables.map((table) => qualify(`$schema.${table}`).slice(0, -`.${table}`.length));
@@ -168,19 +175,20 @@ async function grantSteps(
     );
     const { held, may } = rows[0] ?? {};
     if (held) continue;
-    if (may === false) throw unusable(`the owner, another role, has to run: ${qualify(grant)};`);
+    if (may === false)
+      throw unusable({ code: 'owner', text: 'the owner, another role, has to run', fix: `${qualify(grant)};` });
     steps.push({ statement: grant, done: `Granted: ${qualify(grant).replace('grant ', '')}` });
   }
   return steps;
 }
 
 /** @param names of the search path. */
-function noSchema(client: PoolClient, names: readonly string[]): string {
+function noSchema(client: PoolClient, names: readonly string[]): Problem {
   const name = client.escapeIdentifier(names.find((each) => each !== '$user') ?? 'public');
-  const cure = `create schema ${name}; or, if it is there: grant usage, create on schema ${name} to this role;`;
-  return `the search path has no schema that this role can use: ${cure}`;
+  const fix = `create schema ${name}; or, if it is there: grant usage, create on schema ${name} to this role;`;
+  return { code: 'schema_missing', text: 'the search path has no schema that this role can use', fix };
 }
 
-function unusable(problem: string): DependencyUnavailable {
-  return new DependencyUnavailable('client store', new Error(problem));
+function unusable(problem: Problem): DependencyUnavailable {
+  return new DependencyUnavailable('client store', new TableUnusable(problem));
 }

@@ -191,8 +191,7 @@ export function probeTable(
       const lost = table.name === 'clients' ? lostClients(there) : undefined;
       if (lost !== undefined) throw new TableUnusable(lost);
       const before = table.name === 'clients' ? `; if it was there before, ${BRING_BACK}` : '';
-      if (table.schema === undefined)
-        throw new TableUnusable(`table ${table.name} does not exist: run npm run migrate${before}`);
+      if (table.schema === undefined) throw missing(table.name, `run npm run migrate${before}`);
       const mayBeCreated = table.name === 'clients' || there.some(({ name }) => name === 'clients');
       if (!mayBeCreated) throw new Error('table clients is not there yet');
       return (await create(table, connection)) ? 'created' : 'found';
@@ -208,25 +207,38 @@ async function create({ name }: TableDefinition, connection: Connection): Promis
   } catch (fault) {
     if (hasState(fault, SQLSTATE.createdConcurrently)) return false;
     if (hasState(fault, SQLSTATE.creationDenied)) {
-      throw new TableUnusable(`table ${name} does not exist, and the database role may not create it`);
+      const fix = 'npm run migrate -- --grant-to <role>, with the DATABASE_URL of a role that may create tables';
+      throw missing(name, fix, ', and the database role may not create it');
     }
     throw fault;
   }
 }
 
+function missing(table: string, fix: string, more = ''): TableUnusable {
+  return new TableUnusable({ code: 'table_missing', text: `table ${table} does not exist${more}`, fix });
+}
+
+const ADD_COLUMN =
+  'add it: no program of the service changes a table that exists. If the table is that of another application, give the service a schema or a database of its own: ?options=-c%20search_path%3D<schema> in DATABASE_URL';
+const GRANT = 'npm run doctor shows the statement, and npm run migrate -- --grant-to <role> runs it';
+
 function assertUsable({ name: table, columns, access }: TableDefinition, found: readonly Column[]): void {
-  const cure = table === 'clients' ? `: ${BRING_BACK}` : '';
-  if (found.length === 0) throw new TableUnusable(`table ${table} does not exist${cure}`);
+  if (found.length === 0) throw missing(table, table === 'clients' ? BRING_BACK : 'npm run migrate creates it');
   const without = (isGood: (column: Column) => boolean) =>
     Object.values(columns).filter((name) => !found.some((column) => column.name === name && isGood(column)));
-  const missing = without(() => true);
-  if (missing.length > 0) throw new TableUnusable(`table ${table} lacks the column ${missing.join(', ')}`);
+  const lacking = without(() => true);
+  if (lacking.length > 0) {
+    const text = `table ${table} lacks the column ${lacking.join(', ')}`;
+    throw new TableUnusable({ code: 'column_missing', text, fix: ADD_COLUMN });
+  }
   const unreadable = without(({ readable }) => readable);
   if (unreadable.length > 0) {
-    throw new TableUnusable(`the database role may not read the column ${unreadable.join(', ')} of table ${table}`);
+    const text = `the database role may not read the column ${unreadable.join(', ')} of table ${table}`;
+    throw new TableUnusable({ code: 'grant_missing', text, fix: GRANT });
   }
   if (access === 'read and write' && found.some(({ writable }) => !writable)) {
-    throw new TableUnusable(`the database role may not insert, update and delete rows of table ${table}`);
+    const text = `the database role may not insert, update and delete rows of table ${table}`;
+    throw new TableUnusable({ code: 'grant_missing', text, fix: GRANT });
   }
 }
 

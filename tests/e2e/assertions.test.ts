@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
-import { manageClients } from '../../config/capabilities/clients-program.ts';
+import { manageClients } from '../../config/programs/clients-program.ts';
 import { startFromEnvironment } from '../../config/service.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { addWorkload } from '../support/client-subjects.ts';

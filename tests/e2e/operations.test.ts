@@ -8,7 +8,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { inspectService } from '../../config/capabilities/doctor.ts';
+import { inspectService } from '../../config/programs/doctor.ts';
 import { startFromEnvironment } from '../../config/service.ts';
 import { auditLinesIn, readAuditFile, requestIdsOf } from '../support/audit-lines.ts';
 import { problemsOfAuditLine } from '../support/audit-schema.ts';
@@ -33,7 +33,7 @@ interface Found {
   readonly check: string;
   readonly state: string;
   readonly text: string;
-  readonly cure?: string;
+  readonly fix?: string;
 }
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/clients.json' };
@@ -110,7 +110,7 @@ describe('npm run doctor', () => {
       findings: [{ state: 'problem', text: expect.stringContaining(key?.kid ?? '?') }],
     });
     expect((await asked(key?.kid)).findings).toMatchObject([
-      { state: 'note', cure: expect.stringMatching(/MANAGEMENT_TOKEN/) },
+      { state: 'note', fix: expect.stringMatching(/MANAGEMENT_TOKEN/) },
     ]);
     await service.stop();
   });
@@ -122,7 +122,7 @@ describe('npm run doctor', () => {
       check: 'settings',
       state: 'note',
       text: 'registrations in CLIENTS_FILE: 0',
-      cure: expect.stringMatching(/^add one/),
+      fix: expect.stringMatching(/^add one/),
     });
   });
 
@@ -160,16 +160,16 @@ describe('npm run doctor', () => {
   });
 
   it.each([
-    ['starting', 'service', 'note', /^the service that runs is starting$/, /^wait/],
-    ['stopping', 'service', 'note', /^the service that runs is stopping$/, /^wait/],
-    ['table clients does not exist', 'client repository', 'problem', /client repository: table/, /lines of database/],
-    ['no file descriptor is left', 'log', 'problem', /log: no file/, /without a restart/],
+    ['starting', 'service', 'note', /^the service that runs is starting$/, /^what it says$/],
+    ['stopping', 'service', 'note', /^the service that runs is stopping$/, /^what it says$/],
+    ['table clients does not exist', 'client repository', 'problem', /client repository: table/, /^what it says$/],
+    ['no file descriptor is left', 'log', 'problem', /log: no file/, /^what it says$/],
   ])(
-    'says once, and with one cure, what a service that runs says of itself: %s',
-    async (reason, name, state, text, cure) => {
+    'says once, and with one fix, what a service that runs says of itself: %s',
+    async (reason, name, state, text, fix) => {
       const checks = [
         { name: 'key directory', ready: true },
-        { name, ready: false, reason },
+        { name, ready: false, reason, fix: 'what it says' },
       ];
       const listener = createHttpServer((_request, response) => {
         response.writeHead(503).end(JSON.stringify({ status: 'not_ready', checks }));
@@ -177,7 +177,7 @@ describe('npm run doctor', () => {
       await using server = await listenOnLoopback(listener);
       const { of } = await examine({ ...MEMORY, ...ports, MANAGEMENT_PORT: new URL(server.url).port });
       expect(of('service')).toEqual([
-        { check: 'service', state, text: expect.stringMatching(text), cure: expect.stringMatching(cure) },
+        { check: 'service', state, text: expect.stringMatching(text), fix: expect.stringMatching(fix) },
       ]);
     },
   );
@@ -199,7 +199,7 @@ describe('npm run doctor', () => {
         check: 'ports',
         state: 'problem',
         text: `PORT: another program uses port ${port} (EADDRINUSE)`,
-        cure: 'stop it, or set PORT to another port',
+        fix: 'stop it, or set PORT to another port',
       },
     ]);
   });
@@ -241,7 +241,7 @@ describe('npm run doctor', () => {
     ]);
     expect(JSON.stringify(findings)).not.toContain('canary');
     expect((await examine({ ...withToken, MANAGEMENT_HOST: '0.0.0.0' })).of('status page')).toMatchObject([
-      { state: 'note', text: expect.stringContaining('unencrypted'), cure: expect.stringContaining('tunnel') },
+      { state: 'note', text: expect.stringContaining('unencrypted'), fix: expect.stringContaining('tunnel') },
     ]);
   });
 

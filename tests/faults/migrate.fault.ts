@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { migrateTables } from '../../config/migrate-tables.ts';
+import { migrateTables } from '../../config/programs/migrate-tables.ts';
 import { A_CLIENT } from '../contracts/client-repository.ts';
 import { clientsTable } from '../support/clients-table.ts';
 import { requestToken } from '../support/http.ts';

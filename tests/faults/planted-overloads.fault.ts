@@ -51,7 +51,7 @@ const DOCUMENTED = ['docs/runbook.md', 'docs/operate.md', 'docs/managing-clients
   .flatMap((page) => [...readPage(page).matchAll(/(?:psql "\$DATABASE_URL" -c |`)(['"]?)(select .*?)(?:\1$|;?`)/gm)])
   .concat([
     .../find it: ()(select .*?);/g[Symbol.matchAll](
-      connectionProblem({ code: '55P03' }, 'postgresql://localhost').cure ?? '',
+      connectionProblem({ code: '55P03' }, 'postgresql://localhost').fix ?? '',
     ),
   ])
   .flatMap(([, , text = '']) => (text.includes('<') ? [] : text));

@@ -36,13 +36,14 @@ describe('PostgresClientRepository', () => {
   });
   afterEach(() => opened.close());
 
-  const reasonOf = (readiness: Readiness) => (readiness.ready ? '' : readiness.reason);
+  const reasonOf = (readiness: Readiness) => (readiness.ready ? '' : readiness.reason.text);
 
   it('is ready with a note while the table of secrets with ids is locked, with or without requests, and says so once', async () => {
     const locker = new pg.Client({ connectionString: database.url });
     await locker.connect();
     await locker.query('begin; lock table client_secrets in access exclusive mode');
-    const locked = { ready: true, note: 'client_secrets: database unavailable (55P03)' };
+    const text = expect.stringMatching(/^client_secrets: database unavailable.*\(55P03\)$/);
+    const locked = { ready: true, note: expect.objectContaining({ code: '55P03', text }) };
     await until(() => lines.length > 0, 'probes have met the lock for as long as it takes');
     expect(opened.readiness()).toEqual(locked);
     // Look-ups that wait for it leave a connection to those that do not need it.
@@ -98,7 +99,10 @@ describe('PostgresKeyRing', () => {
     expect(await Promise.allSettled([store.read(), store.read()])).toEqual([refused, refused]);
     expect(performance.now() - begin).toBeLessThan(DEADLINE_MS + 1_000);
     await until(() => noted()?.ready === true && 'note' in (noted() ?? {}), 'the fault has lasted');
-    expect(noted()).toEqual({ ready: true, note: 'database unavailable' });
+    expect(noted()).toMatchObject({
+      ready: true,
+      note: { code: 'timeout', text: expect.stringMatching(/^database unavailable/) },
+    });
 
     proxy.network = { kind: 'well' };
     await until(() => !('note' in (noted() ?? {})), 'it is back');

@@ -39,14 +39,14 @@ let service: ServiceProcess;
 const FAULTS: readonly Fault[] = [
   {
     what: 'is a standby after a failover',
-    note: 'database is read-only (25006)',
+    note: '(25006)',
     events: ['database_unavailable', 'database_available'],
     begin: () => server.restartAsStandby(),
     end: () => server.restartAsPrimary(),
   },
   {
     what: 'is read-only by default',
-    note: 'database is read-only (25006)',
+    note: '(25006)',
     events: ['database_unavailable', 'database_available'],
     begin: () => setReadOnly('on'),
     end: () => setReadOnly('off'),
@@ -60,7 +60,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     what: 'has a full disk, which refuses new rows and nothing else',
-    note: 'database unavailable (53100)',
+    note: '(53100)',
     events: ['database_unavailable', 'database_available'],
     begin: () => server.query(FAIL_INSERTS),
     end: () => server.query('drop function full_disk cascade'),

@@ -82,7 +82,8 @@ export class DetailRows {
   /** Throws TableUnusable if details cannot be stored. */
   requireTables(): void {
     if (!this.areMissing) return;
-    throw new TableUnusable(`table ${this.#missing.join(', ')} does not exist: run npm run migrate first`);
+    const text = `table ${this.#missing.join(', ')} does not exist`;
+    throw new TableUnusable({ code: 'table_missing', text, fix: 'run npm run migrate first' });
   }
 
   async remove(clientId: string): Promise<void> {

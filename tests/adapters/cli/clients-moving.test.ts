@@ -9,7 +9,7 @@ import { runClients } from '../../../adapters/cli/clients-program/run-clients.ts
 import { explainCommand } from '../../../adapters/cli/federated-jwt/explain-command.ts';
 import { readClientsFile } from '../../../adapters/files/clients-file.ts';
 import { DETAIL_TABLES as TABLES } from '../../../application/clients-program/detail-tables.ts';
-import { openExplain } from '../../../config/capabilities/federated-jwt/open-explain.ts';
+import { openExplain } from '../../../config/programs/open-explain.ts';
 import { writeClientsFile } from '../../support/bulk-clients.ts';
 import { CREATE_CLIENTS, clientsTable } from '../../support/clients-table.ts';
 import { freshTables } from '../../support/details-tables.ts';

@@ -5,7 +5,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { BRING_BACK } from '../../../adapters/postgres/own-tables.ts';
-import { manageClients } from '../../../config/capabilities/clients-program.ts';
+import { manageClients } from '../../../config/programs/clients-program.ts';
 import { problemsOfAuditLine } from '../../support/audit-schema.ts';
 import { CREATE_CLIENTS } from '../../support/clients-table.ts';
 import { freshTables } from '../../support/details-tables.ts';

@@ -5,8 +5,9 @@ import type { TableProbe } from '../../../adapters/postgres/table-health.ts';
 
 const answer = (code: string) => Object.assign(new Error('a message of the driver'), { code, severity: 'ERROR' });
 const LOCKED = answer('55P03');
+const UNKNOWN = 'database unavailable: it cannot be used';
 const READ_ONLY = answer('25006');
-const MISSING = new TableUnusable('table client_keys does not exist');
+const MISSING = new TableUnusable({ code: 'table_missing', text: 'table client_keys does not exist', fix: 'migrate' });
 
 /** A table that each probe finds in this state. */
 class TestTable implements TableProbe {
@@ -74,11 +75,19 @@ describe('DatabaseHealth at the start', () => {
   });
 
   it('does without an optional table, and says so', async () => {
-    subjects.state = new TableUnusable('table client_subjects is not readable');
+    subjects.state = new TableUnusable({
+      code: 'grant_missing',
+      text: 'table client_subjects is not readable',
+      fix: 'grant it',
+    });
     await health.start();
     expect(health.readiness()).toEqual({
       ready: true,
-      note: 'client_subjects: table client_subjects is not readable',
+      note: {
+        code: 'grant_missing',
+        text: 'client_subjects: table client_subjects is not readable',
+        fix: 'grant it',
+      },
     });
     expect(lines).toEqual([{ event: 'table_unusable', problem: subjects.state.message, table: 'client_subjects' }]);
   });
@@ -86,7 +95,11 @@ describe('DatabaseHealth at the start', () => {
   it('goes on while the database cannot be reached, and probes until it can', async () => {
     clients.state = LOCKED;
     await health.start();
-    expect(health.readiness()).toEqual({ ready: false, reason: 'database unavailable (55P03)' });
+    const text = 'database unavailable: another session has locked a table (55P03)';
+    expect(health.readiness()).toEqual({
+      ready: false,
+      reason: { code: '55P03', text, fix: expect.stringContaining('pg_blocking_pids') },
+    });
     expect(health.fault).toBe(LOCKED);
     clients.state = undefined;
     await pass(10_000);
@@ -109,7 +122,12 @@ describe('DatabaseHealth', () => {
     await pass(10_000);
     expect(health.readiness()).toEqual({
       ready: true,
-      note: 'client_keys: database unavailable (55P03); client_subjects: database is read-only (25006)',
+      note: expect.objectContaining({
+        code: '55P03',
+        text: expect.stringMatching(
+          /^client_keys: .* \(55P03\); client_subjects: the database is read-only.* \(25006\)$/,
+        ),
+      }),
     });
     expect(health.fault).toBeUndefined();
     expect(lines).toEqual([
@@ -122,24 +140,30 @@ describe('DatabaseHealth', () => {
     ]);
     clients.state = READ_ONLY;
     await pass(10_000);
-    expect(health.readiness()).toEqual({ ready: false, reason: 'database is read-only (25006)' });
+    expect(health.readiness()).toMatchObject({ ready: false, reason: { code: '25006' } });
   });
 
   it.each([
-    ['an error without a code', new Error('secret'), 'database unavailable'],
-    ['an error whose code is a number', Object.assign(new Error('secret'), { code: 7 }), 'database unavailable'],
-    ['what is no error', { code: 'secret' } as unknown as Error, 'database unavailable'],
+    ['an error without a code', new Error('secret'), UNKNOWN],
+    ['an error whose code is a number', Object.assign(new Error('secret'), { code: 7 }), UNKNOWN],
+    ['what is no error', { code: 'secret' } as unknown as Error, UNKNOWN],
     [
       'an error of the network',
       Object.assign(new Error('secret'), { code: 'ECONNREFUSED' }),
-      'database unavailable (ECONNREFUSED)',
+      'database unavailable: nothing listens there (ECONNREFUSED)',
     ],
-    ['the problem of a table', MISSING, MISSING.message],
-  ])('says why it is not ready, without the message of a library: %s', async (_what, fault, reason) => {
+    [
+      'a timeout of the driver',
+      new Error('timeout exceeded when trying to connect'),
+      'database unavailable: the server does not answer in time',
+    ],
+    ['no connection left', answer('53300'), 'database unavailable: no connection is left (53300)'],
+    ['the problem of a table', MISSING, MISSING.problem.text],
+  ])('says why it is not ready, without the message of a library: %s', async (_what, fault, text) => {
     await health.start();
     clients.state = fault;
     await pass(10_000);
-    expect(health.readiness()).toEqual({ ready: false, reason });
+    expect(health.readiness()).toMatchObject({ ready: false, reason: { text, fix: expect.any(String) } });
   });
 
   it('does not probe the other tables while the first one has a fault, and all of them at the next success', async () => {

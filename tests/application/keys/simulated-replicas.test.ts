@@ -95,7 +95,7 @@ class World {
     const token = await replica.issue();
     if (token === undefined) {
       const isExcused = !replica.isRunning || time.now - begin > 1 || this.#isDatabaseNew(2 * ROTATION);
-      if (!isExcused) observed.notIssued.push(`at ${time.now}: ${replica.ring.whyNotSigning()}`);
+      if (!isExcused) observed.notIssued.push(`at ${time.now}: ${replica.ring.whyNotSigning()?.text}`);
       return;
     }
     observed.issued += 1;

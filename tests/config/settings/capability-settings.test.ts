@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from '@jest/globals';
-import { readLocationsSettings } from '../../../config/capabilities/example-resource/locations-settings.ts';
-import { readRuleCheck } from '../../../config/capabilities/federated-jwt/clients-program-extension.ts';
+import { readLocationsSettings } from '../../../config/programs/locations-settings.ts';
+import { readRuleCheck } from '../../../config/programs/rule-check.ts';
 import { failure, success } from '../../../domain/result.ts';
 
 describe('readLocationsSettings', () => {

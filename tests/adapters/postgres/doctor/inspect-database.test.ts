@@ -99,7 +99,7 @@ describe('inspectDatabase', () => {
     expect(await found('note', /clients/)).toEqual([
       expect.objectContaining({
         text: 'registered clients that get no token: 3',
-        cure: 'npm run clients -- list --state broken names them and their problems',
+        fix: 'npm run clients -- list --state broken names them and their problems',
       }),
       ...(await found('note', /client_/)),
     ]);
@@ -109,10 +109,10 @@ describe('inspectDatabase', () => {
     await database.query(CREATE_CLIENTS);
     const [problem] = await found('problem', /may not read/);
     expect(problem?.text).toContain('the database role may not read the column id, client_id');
-    expect(problem?.cure).toBe(
+    expect(problem?.fix).toBe(
       `grant select (id, client_id, client_secret, client_name, scope) on clients to ${role.name};`,
     );
-    await database.query(problem?.cure ?? '');
+    await database.query(problem?.fix ?? '');
     expect(await found('problem', /./)).toEqual([]);
   });
 
@@ -123,7 +123,7 @@ describe('inspectDatabase', () => {
       {
         state: 'problem',
         text: 'table clients lacks the column client_secret, client_name, scope',
-        cure: expect.stringMatching(/^add it: no program/),
+        fix: expect.stringMatching(/^add it: no program/),
       },
     ]);
   });
@@ -137,15 +137,15 @@ describe('inspectDatabase', () => {
       {
         state: 'problem',
         text: 'the table clients does not exist',
-        cure: BRING_BACK,
+        fix: BRING_BACK,
       },
     ]);
     await database.query('create table key_ring (sealed text)');
     expect(await found('problem', /./)).toEqual([
       {
         state: 'problem',
-        text: `table clients does not exist, and key_ring does: ${BRING_BACK}`,
-        cure: 'an empty one would have every client refused',
+        text: 'table clients does not exist, and key_ring does',
+        fix: `${BRING_BACK}; an empty one would have every client refused`,
       },
     ]);
     await database.query('drop table key_ring');
@@ -157,14 +157,14 @@ describe('inspectDatabase', () => {
     await database.query(`grant select on clients to ${role.name}`);
     expect(await found('note', /(client_secrets|client_resources) does not exist/)).toHaveLength(2);
     const missing = await found('problem', /does not exist/, { tables: TABLES.ofAssertions });
-    expect(missing.map(({ text, cure }) => [text, /^npm run migrate/.test(cure ?? '')])).toEqual([
+    expect(missing.map(({ text, fix }) => [text, /^npm run migrate/.test(fix ?? '')])).toEqual([
       ['the table client_keys does not exist', true],
       ['the table client_subjects does not exist', true],
     ]);
     await migrateDatabase(database.url);
     expect(await found('problem', /may not read the column .* of table client_(secrets|resources)$/)).toMatchObject([
-      { cure: `grant select on client_secrets to ${role.name};` },
-      { cure: `grant select on client_resources to ${role.name};` },
+      { fix: `grant select on client_secrets to ${role.name};` },
+      { fix: `grant select on client_resources to ${role.name};` },
     ]);
   });
 
@@ -174,10 +174,10 @@ describe('inspectDatabase', () => {
     await database.query(`grant select on key_ring to ${role.name}`);
     const use = { hasKeys: true, tables: TABLES.ofKeys };
     const problems = await found('problem', /may not insert/, use);
-    expect(problems.map(({ cure }) => cure)).toEqual([
+    expect(problems.map(({ fix }) => fix)).toEqual([
       `grant select, insert, update, delete on key_ring to ${role.name};`,
     ]);
-    for (const { cure = '' } of problems) await database.query(cure);
+    for (const { fix = '' } of problems) await database.query(fix);
     expect(await found('problem', /./, use)).toEqual([]);
   });
 
@@ -207,7 +207,7 @@ describe('inspectDatabase', () => {
       const findings = await inspect();
       expect(findings.map(({ state }) => state)).toEqual(['ok', 'ok', 'ok', 'problem']);
       expect(findings.at(-1)?.text).toMatch(/: another session has locked a table \(55P03\)$/);
-      const [, findHolder = ''] = /find it: (select .*?);/.exec(findings.at(-1)?.cure ?? '') ?? [];
+      const [, findHolder = ''] = /find it: (select .*?);/.exec(findings.at(-1)?.fix ?? '') ?? [];
       const { rows } = await holder.query('select pg_backend_pid() as pid');
       expect((await database.query(findHolder)).map(({ pid }) => pid)).toContain(rows[0].pid);
     } finally {
@@ -231,7 +231,7 @@ describe('inspectDatabase', () => {
           text: expect.stringMatching(
             new RegExp(`^a replica opens up to 10 connections; the ${what} \\w+ allows 9, and \\d are open$`),
           ),
-          cure: `alter ${what} … connection limit …, or lower DATABASE_POOL_SIZE`,
+          fix: `alter ${what} … connection limit …, or lower DATABASE_POOL_SIZE`,
         },
       ]);
       expect(
@@ -242,7 +242,7 @@ describe('inspectDatabase', () => {
         {
           state: 'problem',
           text: expect.stringMatching(/no connection is left \(53300\)/),
-          cure: expect.stringContaining('connection limit'),
+          fix: expect.stringContaining('connection limit'),
         },
       ]);
     } finally {
@@ -263,9 +263,9 @@ describe('inspectDatabase', () => {
       expect(problem).toEqual({
         state: 'problem',
         text: `the role ${role.name} is read-only by default, and KEY_DIRECTORY=database has to write`,
-        cure: `alter role ${role.name} set default_transaction_read_only = off;`,
+        fix: `alter role ${role.name} set default_transaction_read_only = off;`,
       });
-      await runAt(role.url, `set transaction_read_only = off; ${problem?.cure}`);
+      await runAt(role.url, `set transaction_read_only = off; ${problem?.fix}`);
       expect(await found('problem', /./, use)).toEqual([]);
     } finally {
       await runAt(role.url, `set transaction_read_only = off; alter role ${role.name} reset all`);
@@ -291,7 +291,7 @@ describe('inspectDatabase', () => {
     expect(problems.map(({ text }) => text)).toEqual(
       names.map((name) => `row-level security of the table ${name} hides all rows from the role ${role.name}`),
     );
-    for (const { cure = '' } of problems) await database.query(cure);
+    for (const { fix = '' } of problems) await database.query(fix);
     expect(await found('problem', /./, use)).toEqual([]);
     expect(await found('ok', /registered clients: 1/, use)).toHaveLength(1);
   });
@@ -322,7 +322,7 @@ describe('inspectDatabase', () => {
     const url = new URL(role.url);
     await change(url);
     const findings = await inspect({ url: url.href });
-    expect(findings).toEqual([{ state: 'problem', text: expect.stringMatching(text), cure: expect.any(String) }]);
+    expect(findings).toEqual([{ state: 'problem', text: expect.stringMatching(text), fix: expect.any(String) }]);
     expect(findings[0]?.text).toMatch(/^[\w.[\]:-]+:\d+: /);
     expect(JSON.stringify(findings)).not.toMatch(/its-secret|:pw@/);
   });
