@@ -30,11 +30,6 @@ interface TlsTerminationParts {
   readonly lookEveryMs?: number;
 }
 
-interface Accepted {
-  readonly socket: Socket;
-  readonly address?: string | undefined;
-}
-
 /**
  * TLS 1.2 and 1.3 in front of HTTP/1.1 (RFC 8446, RFC 9325). The files are read every 10 s and when `reload` is called. While the new ones
  * are not usable, the certificate from before is used. A handshake has 10 s, and counts as a connection of the server.
@@ -99,7 +94,10 @@ export class TlsTermination implements Dependency {
     this.#looks.close();
   }
 
-  readonly layer = (accepted: Accepted, next: (ready: Accepted) => void): void => {
+  readonly layer = <Accepted extends { readonly socket: Socket }>(
+    accepted: Accepted,
+    next: (ready: Accepted) => void,
+  ): void => {
     const { socket } = accepted;
     const connection = connectionOf(socket);
     const proceed = (secure: TLSSocket) => {
