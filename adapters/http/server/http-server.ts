@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { HttpLoad } from '../../../application/ports/telemetry.ts';
-import { HEADER_FIELDS, releaseHeaderFields } from '../parsing/request-head.ts';
+import { HEADER_FIELDS, nameAddress, releaseHeaderFields } from '../parsing/request-head.ts';
 import { type ApplicationParts, createApplication } from './koa-application.ts';
 import { ListeningSockets, type ListenOptions } from './listening-sockets.ts';
 import { answerParserError, type Connection, endConnection, refuseTunnel } from './parser-errors.ts';
@@ -208,7 +208,7 @@ export class HttpServer {
       const { socket, address } = at;
       this.#arriving.delete(accepted);
       if (accepted.destroyed) return socket.destroy();
-      if (address !== undefined) Object.defineProperty(socket, 'remoteAddress', { value: address });
+      if (address !== undefined) nameAddress(socket, address);
       readHttp(socket);
       this.#remember(socket);
     };
