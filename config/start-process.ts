@@ -18,7 +18,7 @@ import type { Settings } from './settings/settings.ts';
  * @param environment what the settings were read from, to report what is doubtful in it.
  */
 export function startProcess(service: Service, settings: Settings, environment: Environment): Promise<RunningServer> {
-  const { core, publicServer, managementServer, features } = service;
+  const { core, publicServer, managementServer, features, checks } = service;
   const { HOST: host, MANAGEMENT_HOST, MANAGEMENT_PORT, SHUTDOWN_GRACE_MS, SHUTDOWN_DRAIN_MS } = settings;
   const log = core.resolve(PARTS.log);
   let port: SharedPort = { port: settings.PORT, reusePort: false };
@@ -45,7 +45,7 @@ export function startProcess(service: Service, settings: Settings, environment: 
     graceMs: SHUTDOWN_GRACE_MS,
     drainMs: SHUTDOWN_DRAIN_MS,
     endWaits: () => {
-      for (const queue of [PARTS.verificationQueue, PARTS.assertionQueue]) core.resolve(queue).close();
+      for (const feature of features) feature.endWaits?.();
     },
     closables: features.map(({ close = async () => {} }) => ({ close })),
     reopenFiles:
@@ -59,9 +59,7 @@ export function startProcess(service: Service, settings: Settings, environment: 
       if (event !== 'started') return;
       if (hint !== undefined) log.warn({ event: 'host_not_set', hint });
       for (const doubt of doubts) log.warn({ event: 'setting_doubtful', hint: doubt });
-      const notes = core
-        .resolve(PARTS.healthChecks)()
-        .map((check) => problemOf(check.readiness()));
+      const notes = checks().map((check) => problemOf(check.readiness()));
       const isEmpty = notes.some((note) => note?.code === NO_CLIENT.code);
       if (isEmpty) log.warn({ event: NO_CLIENT.code, hint: NO_CLIENT.text });
     },

@@ -7,7 +7,7 @@ import { ExplainAssertion } from '../../application/federated-jwt/explain-assert
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
 import { type Result, success } from '../../domain/result.ts';
-import { createPoolWorks } from '../pool-work.ts';
+import { poolWork } from '../pool-work.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { loadConfiguration } from '../settings/load-configuration.ts';
 import type { Environment } from '../settings/read-environment.ts';
@@ -38,7 +38,7 @@ export async function openExplain(environment: Environment): Promise<Result<Open
       if (source === undefined) throw new Error('the issuer is not trusted');
       return fetchIssuerKeys(source, AbortSignal.timeout(KEY_SET_TIMEOUT_MS));
     },
-    verifier: new NodeCryptoAssertionVerifier({ run: createPoolWorks().assertions.run }),
+    verifier: new NodeCryptoAssertionVerifier({ run: poolWork('assertions').run }),
     clients,
     clock: new SystemClock(),
     maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,
