@@ -11,11 +11,17 @@ export interface Expiring {
   readonly expires_at?: number;
 }
 
+/** What makes a secret of the client: its end, and where it comes from. */
+export interface SecretMarks extends Expiring {
+  /** It is 256 random bits of this program, so that no BCrypt cost is too low. Absent: somebody may have chosen it. */
+  readonly generated?: true;
+}
+
 /**
  * A secret beside the one of the registration, so that a client can change its secret without a pause. This and the other
  * entries of ClientDetails have the same members in clients files, tables, answers and audit events.
  */
-export interface NamedSecret extends Expiring {
+export interface NamedSecret extends SecretMarks {
   /** The public part, which stands in front of the secret and a dot, and selects it: letters, digits and `-_~`. */
   readonly secret_id: string;
   /** For people. */
@@ -27,7 +33,7 @@ export interface NamedSecret extends Expiring {
 /** The members of a secret that answers and audit events show. */
 export const SHOWN_OF_SECRET = ['secret_id', 'name', 'expires_at'] as const satisfies readonly Exclude<
   keyof NamedSecret,
-  'encoded'
+  'encoded' | 'generated'
 >[];
 
 /** A key that verifies assertions of the client (`private_key_jwt`). */
@@ -47,6 +53,8 @@ export interface FederatedSubject {
 
 /** What a registration has beside the five columns of the specification: the column `details`, as `documentOf` writes it. */
 export interface ClientDetails {
+  /** About the secret in the column `client_secret`, which has no id. */
+  readonly clientSecret?: SecretMarks;
   readonly secrets: readonly NamedSecret[];
   readonly keys: readonly ClientKey[];
   readonly subjects: readonly FederatedSubject[];
@@ -56,7 +64,10 @@ export interface ClientDetails {
 
 export const NO_DETAILS = { secrets: [], keys: [], subjects: [], resources: [] } as const satisfies ClientDetails;
 
-export const DETAIL_KINDS = ['secrets', 'keys', 'subjects', 'resources'] as const satisfies (keyof ClientDetails)[];
+/** The lists of the details. */
+type DetailKind = Exclude<keyof ClientDetails, 'clientSecret'>;
+
+export const DETAIL_KINDS = ['secrets', 'keys', 'subjects', 'resources'] as const satisfies DetailKind[];
 
 /** What each kind is called in a clients file. */
 export const DETAIL_MEMBERS = {
@@ -64,7 +75,7 @@ export const DETAIL_MEMBERS = {
   keys: 'jwks',
   subjects: 'federated_subjects',
   resources: 'resources',
-} as const satisfies Record<keyof ClientDetails, string>;
+} as const satisfies Record<DetailKind, string>;
 
 /** The most entries of each kind. */
 export const DETAILS_MAX = { secrets: 2, keys: 10, subjects: 50, resources: 20 } as const;
@@ -75,7 +86,7 @@ const CLAIMS_MAX = 20;
 
 /** The entry that breaks a rule, by its kind and position, and the rule; never a value. */
 export interface DetailsProblem {
-  readonly kind: keyof ClientDetails;
+  readonly kind: DetailKind;
   /** Undefined if it is about all of them. */
   readonly position: number | undefined;
   readonly rule: string;
@@ -83,8 +94,10 @@ export interface DetailsProblem {
 
 /** The details, or the first rule that they break. */
 export function checkDetails(details: ClientDetails): Result<ClientDetails, DetailsProblem> {
-  const { secrets, keys, subjects, resources } = details;
+  const { clientSecret, secrets, keys, subjects, resources } = details;
+  const endRule = ruleOfTime(clientSecret?.expires_at);
   const problem =
+    (endRule === undefined ? undefined : ({ kind: 'secrets', position: undefined, rule: endRule } as const)) ??
     problemOf('secrets', secrets, ({ secret_id }) => secret_id, ruleOfSecret) ??
     problemOf('keys', keys, ({ jwk }) => thumbprintInput(jwk), ruleOfKey) ??
     repeatedKid(keys) ??
@@ -95,7 +108,7 @@ export function checkDetails(details: ClientDetails): Result<ClientDetails, Deta
 
 /** The first problem of one kind. Two entries with the same identity cannot be distinguished. */
 function problemOf<Entry>(
-  kind: keyof ClientDetails,
+  kind: DetailKind,
   entries: readonly Entry[],
   identityOf: (entry: Entry) => string,
   ruleOf: (entry: Entry) => string | undefined,

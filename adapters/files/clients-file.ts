@@ -24,7 +24,7 @@ import { hasUnprintable, NO_UNPRINTABLE, printableJsonText } from '../../domain/
 import { type JsonEntry, readJsonArray } from './read-json-array.ts';
 
 const OTHER_MEMBERS =
-  'has members other than client_id, client_secret, client_name, scope, secrets, jwks, federated_subjects and resources';
+  'has members other than client_id, client_secret, client_secret_expires_at, client_secret_generated, client_name, scope, secrets, jwks, federated_subjects and resources';
 const UNUSABLE_SECRET = 'must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes';
 
 const TEXT = z.string({ error: ({ input }) => (input === undefined ? 'is missing' : 'must be a string') });
@@ -51,9 +51,15 @@ const KEY = z
     return z.NEVER;
   });
 
-const SECRET = entryOf({ secret_id: TEXT, name: TEXT, client_secret: TEXT, expires_at: TIME }).transform(
-  ({ client_secret: encoded, ...secret }): NamedSecret => ({ ...secret, encoded }),
-);
+const GENERATED = z.literal(true, 'must be true').exactOptional();
+
+const SECRET = entryOf({
+  secret_id: TEXT,
+  name: TEXT,
+  client_secret: TEXT,
+  expires_at: TIME,
+  generated: GENERATED,
+}).transform(({ client_secret: encoded, ...secret }): NamedSecret => ({ ...secret, encoded }));
 
 /** A record would leave out a condition called `__proto__`, so that the rule would accept more than is written. */
 const SUBJECT = entryOf({
@@ -67,6 +73,8 @@ const SUBJECT = entryOf({
 });
 
 const DETAILS = {
+  client_secret_expires_at: TIME,
+  client_secret_generated: GENERATED,
   secrets: listOf(SECRET),
   jwks: z.looseObject({ keys: z.array(KEY, 'must be an array') }, 'must be a JWK set').exactOptional(),
   federated_subjects: listOf(SUBJECT),
@@ -75,8 +83,13 @@ const DETAILS = {
 
 const DOCUMENT = entryOf(DETAILS);
 
-function detailsOf({ secrets, jwks, federated_subjects: subjects, resources }: z.output<typeof DOCUMENT>) {
+function detailsOf(document: z.output<typeof DOCUMENT>) {
+  const { secrets, jwks, federated_subjects: subjects, resources } = document;
+  const { client_secret_expires_at: expires_at, client_secret_generated: generated } = document;
   return {
+    ...((expires_at ?? generated) !== undefined && {
+      clientSecret: { ...(expires_at !== undefined && { expires_at }), ...(generated && { generated }) },
+    }),
     ...(secrets && { secrets }),
     ...(jwks && { keys: jwks.keys }),
     ...(subjects && { subjects }),

@@ -199,9 +199,14 @@ export class SqlClientImport implements ClientImport {
   }
 }
 
+/** What a new secret in the column replaces. */
+const NO_MARKS = { client_secret_expires_at: null, client_secret_generated: null };
+
 /** The kinds that are given. Null stands for one without entries, which replaces those that are stored (RFC 7396). */
 function givenText(details: Partial<ClientDetails>): string {
   const document = documentOf(details);
   const isEmpty = (value: unknown) => (Array.isArray(value) ? value.length === 0 : Object(value).keys?.length === 0);
-  return JSON.stringify(document, (member, value) => (member in document && isEmpty(value) ? null : value));
+  return JSON.stringify({ ...NO_MARKS, ...document }, (member, value) =>
+    member in document && isEmpty(value) ? null : value,
+  );
 }

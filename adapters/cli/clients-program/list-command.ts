@@ -1,12 +1,14 @@
 import { InvalidArgumentError, Option } from 'commander';
+import { WEAK_SECRET } from '../../../application/client-lookup.ts';
+import type { ListedPage } from '../../../application/clients-program/list-clients.ts';
 import type { ClientDocument } from '../../../domain/client-document.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import type { AnswerStream } from '../outcome.ts';
-import { printableJson } from '../printable.ts';
+import { printableJson, shortened } from '../printable.ts';
 import type { AnswerOptions } from '../terminal.ts';
 import { GrowingTable } from '../text-table.ts';
 import { withStorage } from '../with-storage.ts';
-import { LIST_COLUMNS, listedRow, problemsOf } from './client-answer.ts';
+import { CELL_MAX, LIST_COLUMNS, listedRow, problemsOf } from './client-answer.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import { PREFIX_OPTION } from './client-options.ts';
 
@@ -45,23 +47,24 @@ export function listCommand(open: OpenClients): CommandDefinition<Options> {
 }
 
 async function* listAsTable({ listClients }: ClientUseCases, options: Options): AnswerStream {
-  const table = new GrowingTable(true);
+  const table = new GrowingTable();
   let rows: (readonly string[])[] = [];
   let messages: string[] = [];
   let count = 0;
   let last: string | undefined;
   for await (const page of listClients(options)) {
+    const { clients } = page;
     if (count === 0) rows.push(LIST_COLUMNS);
-    rows.push(...page.map(listedRow));
-    messages.push(...problemsOf(page));
-    count += page.length;
-    last = page.at(-1)?.client_id;
+    rows.push(...clients.map(listedRow));
+    messages.push(...messagesOf(page));
+    count += clients.length;
+    last = clients.at(-1)?.client_id;
     if (rows.length < ROWS_AT_ONCE) continue;
     yield { text: table.add(rows) };
     for (const message of messages) yield { message };
     [rows, messages] = [[], []];
   }
-  if (count > 0) yield { text: `${table.add(rows)}${table.end()}\n` };
+  if (count > 0) yield { text: table.add(rows) };
   for (const message of messages) yield { message };
   if (count === 0) yield { message: isSelection(options) ? 'No client matches.' : 'No client is registered.' };
   if (count === options.limit) yield { message: `Stopped at --limit ${count}; continue with --after ${last}` };
@@ -71,11 +74,16 @@ async function* listAsTable({ listClients }: ClientUseCases, options: Options): 
 async function* listAsJson({ listClients }: ClientUseCases, options: Options): AnswerStream {
   let separator = '[';
   for await (const page of listClients(options)) {
-    yield { text: separator + page.map(printableJson).join(',\n') };
+    yield { text: separator + page.clients.map(printableJson).join(',\n') };
     separator = ',\n';
-    for (const message of problemsOf(page)) yield { message };
+    for (const message of messagesOf(page)) yield { message };
   }
   yield { text: separator === '[' ? '[]\n' : ']\n' };
+}
+
+function messagesOf({ clients, weak }: ListedPage): readonly string[] {
+  const fix = 'give it a new one with rotate';
+  return [...problemsOf(clients), ...weak.map((id) => `Client ${shortened(id, CELL_MAX)} has ${WEAK_SECRET}: ${fix}.`)];
 }
 
 function isSelection({ prefix, after, limit, state }: Options): boolean {
