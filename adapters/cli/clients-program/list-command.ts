@@ -15,6 +15,9 @@ import { PREFIX_OPTION } from './client-options.ts';
 /** The columns are as wide as the first rows need; rows of a longer list follow when they are read. */
 const ROWS_AT_ONCE = 500;
 
+/** Clients with a weak secret that are named. */
+const WEAK_NAMED_MAX = 10;
+
 interface Options extends AnswerOptions {
   readonly prefix: string;
   readonly after?: string;
@@ -48,15 +51,17 @@ export function listCommand(open: OpenClients): CommandDefinition<Options> {
 
 async function* listAsTable({ listClients }: ClientUseCases, options: Options): AnswerStream {
   const table = new GrowingTable();
+  const weak = new WeakClients();
   let rows: (readonly string[])[] = [];
   let messages: string[] = [];
   let count = 0;
   let last: string | undefined;
   for await (const page of listClients(options)) {
     const { clients } = page;
+    weak.add(page);
     if (count === 0) rows.push(LIST_COLUMNS);
     rows.push(...clients.map(listedRow));
-    messages.push(...messagesOf(page));
+    messages.push(...problemsOf(clients));
     count += clients.length;
     last = clients.at(-1)?.client_id;
     if (rows.length < ROWS_AT_ONCE) continue;
@@ -65,25 +70,41 @@ async function* listAsTable({ listClients }: ClientUseCases, options: Options): 
     [rows, messages] = [[], []];
   }
   if (count > 0) yield { text: table.add(rows) };
-  for (const message of messages) yield { message };
+  for (const message of [...messages, ...weak.messages()]) yield { message };
   if (count === 0) yield { message: isSelection(options) ? 'No client matches.' : 'No client is registered.' };
   if (count === options.limit) yield { message: `Stopped at --limit ${count}; continue with --after ${last}` };
 }
 
 /** An array with a line for each client. If a fault ends the list, the array is not closed. */
 async function* listAsJson({ listClients }: ClientUseCases, options: Options): AnswerStream {
+  const weak = new WeakClients();
   let separator = '[';
   for await (const page of listClients(options)) {
+    weak.add(page);
     yield { text: separator + page.clients.map(printableJson).join(',\n') };
     separator = ',\n';
-    for (const message of messagesOf(page)) yield { message };
+    for (const message of problemsOf(page.clients)) yield { message };
   }
   yield { text: separator === '[' ? '[]\n' : ']\n' };
+  for (const message of weak.messages()) yield { message };
 }
 
-function messagesOf({ clients, weak }: ListedPage): readonly string[] {
-  const fix = 'give it a new one with rotate';
-  return [...problemsOf(clients), ...weak.map((id) => `Client ${shortened(id, CELL_MAX)} has ${WEAK_SECRET}: ${fix}.`)];
+/** Those whose secret is easy to guess, in one message: there may be a million. */
+class WeakClients {
+  #count = 0;
+  #first: readonly string[] = [];
+
+  add({ weak }: ListedPage): void {
+    this.#count += weak.length;
+    this.#first = [...this.#first, ...weak.slice(0, WEAK_NAMED_MAX)].slice(0, WEAK_NAMED_MAX);
+  }
+
+  messages(): readonly string[] {
+    if (this.#count === 0) return [];
+    const ids = this.#first.map((id) => shortened(id, CELL_MAX)).join(', ');
+    const more = this.#count > this.#first.length ? `, and ${this.#count - this.#first.length} more` : '';
+    return [`With ${WEAK_SECRET}: ${ids}${more}. Give them new ones with rotate.`];
+  }
 }
 
 function isSelection({ prefix, after, limit, state }: Options): boolean {
