@@ -1,6 +1,6 @@
 import type { DependencyContainer } from 'tsyringe';
 import type { z } from 'zod';
-import type { CreatedTable, TableDefinition } from '../adapters/postgres/table.ts';
+import type { TableDefinition } from '../adapters/postgres/table.ts';
 import type { Inspection } from '../application/ports/inspection.ts';
 import type { NewClient } from '../domain/client-registration.ts';
 import type { Result } from '../domain/result.ts';
@@ -33,8 +33,6 @@ export type Override = (container: DependencyContainer) => void;
 
 /** The tables of a capability. */
 export interface CapabilityTables {
-  /** Which it reads with the pool of the registrations. */
-  readonly inClientsPool?: readonly TableDefinition[];
   /** Which it reads and writes with a pool of its own. */
   readonly inOwnPool?: readonly TableDefinition[];
   /** Connections of that pool, for each replica. */
@@ -56,7 +54,7 @@ export interface Capability<Slice = unknown, Own = unknown> {
   /** Its tables in PostgreSQL with these settings. */
   readonly tables?: (settings: Settings) => Promise<CapabilityTables>;
   /** Those that the service creates when it starts, whatever the settings are: `npm run migrate` creates them too. */
-  readonly createdTables?: () => Promise<readonly CreatedTable[]>;
+  readonly createdTables?: () => Promise<readonly TableDefinition[]>;
   /** What the doctor looks at. `kid`: the key that it was asked for. */
   readonly inspect?: (
     configuration: Pick<Service<Slice>, 'settings'>,

@@ -25,9 +25,6 @@ const same = <Port>(port: Port): Port => port;
 /** The ports as they are. */
 const UNOBSERVED: ObservedPorts = {
   clients: same,
-  clientKeys: same,
-  clientResources: same,
-  federatedClients: same,
   slots: same,
   secrets: same,
   assertions: same,
@@ -101,14 +98,12 @@ async function openDependencies(container: DependencyContainer, service: Service
   }
 }
 
-async function openStorage(get: Get, { configuration, settings }: Service) {
-  const ofCapabilities = CAPABILITIES.map(async ({ tables }) => (await tables?.(settings))?.inClientsPool ?? []);
+function openStorage(get: Get, { configuration, settings }: Service) {
   return STORAGES[settings.CLIENT_REPOSITORY]({
     configuration,
     clock: get(PARTS.clock),
     ids: get(PARTS.ids),
     log: createStateLog(get(PARTS.log)),
     database: databaseOptions(settings, get(PARTS.log), get(PARTS.processMetrics)),
-    tables: (await Promise.all(ofCapabilities)).flat(),
   });
 }

@@ -22,7 +22,6 @@ import type { Attempts } from '../application/ports/attempts.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
 import type { ClientAuthentication, ClientCredentials } from '../application/ports/client-credentials.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
-import type { ClientResources } from '../application/ports/client-resources.ts';
 import type { Clock, MonotonicClock } from '../application/ports/clock.ts';
 import type { Dependency, HealthCheck } from '../application/ports/health-check.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
@@ -54,7 +53,6 @@ export const PARTS = {
   auditLog: token<AuditLog>('AuditLog'),
   storage: token<OpenedStorage>('OpenedStorage'),
   clientRepository: token<ClientRepository>('ClientRepository'),
-  clientResources: token<ClientResources>('ClientResources'),
   verifiedSecrets: token<VerifiedSecretCache>('VerifiedSecretCache'),
   verificationQueue: token<VerificationQueue>('VerificationQueue'),
   attempts: token<Attempts>('Attempts'),

@@ -15,10 +15,10 @@ export function tablesOf(user: TableUser): readonly string[] {
   return TABLE_NAMES.filter((table) => OWN_TABLES[table]?.[user] !== undefined);
 }
 
-/** The `grant` statement. @param role, place quoted as in a statement. */
-export function grantOf(user: TableUser, table: string, role: string, place = table): string {
+/** The `grant` statement. @param role quoted as in a statement. */
+export function grantOf(user: TableUser, table: string, role: string): string {
   const { rights, columns } = privilegesOf(user, table);
-  return `grant ${rights.join(', ')}${columns === undefined ? '' : ` (${columns.join(', ')})`} on ${place} to ${role}`;
+  return `grant ${rights.join(', ')}${columns === undefined ? '' : ` (${columns.join(', ')})`} on ${table} to ${role}`;
 }
 
 /**
@@ -29,7 +29,7 @@ export function grantOf(user: TableUser, table: string, role: string, place = ta
  */
 export function holdsGrant(user: TableUser, table: string, role: string, option: string): string {
   const { rights, columns } = privilegesOf(user, table);
-  const found = `pg_catalog.to_regclass('$schema.${table}')::oid`;
+  const found = `pg_catalog.to_regclass('${table}')::oid`;
   const held = rights.flatMap((right) =>
     columns === undefined
       ? [`pg_catalog.has_table_privilege(${role}, ${found}, '${right}${option}')`]

@@ -15,19 +15,12 @@ export function tracedPorts(tracing: RequestTracing): ObservedPorts {
         ),
       findSecret: (clientId, secretId) =>
         tracing.step('look up secret', () => port.findSecret(clientId, secretId), found),
-    }),
-    clientKeys: (port) => ({
-      findKeys: (clientId) =>
+      findWithKeys: (clientId) =>
         tracing.step(
-          'look up keys',
-          () => port.findKeys(clientId),
-          ({ registrationId }) => found(registrationId),
+          'look up client',
+          () => port.findWithKeys(clientId),
+          ({ lookup }) => ({ 'auth.found': lookup.kind }),
         ),
-    }),
-    clientResources: (port) => ({
-      findResources: (client) => tracing.step('look up resources', () => port.findResources(client)),
-    }),
-    federatedClients: (port) => ({
       findBySubject: (identity) =>
         tracing.step(
           'look up identity',

@@ -1,8 +1,5 @@
 import type { AssertionVerifier } from './assertion-verifier.ts';
-import type { ClientKeys } from './client-keys.ts';
 import type { ClientRepository } from './client-repository.ts';
-import type { ClientResources } from './client-resources.ts';
-import type { FederatedClients } from './federated-clients.ts';
 import type { SecretVerifier } from './secret-verifier.ts';
 import type { TokenSigner } from './token-signer.ts';
 import type { TokenVerifier } from './token-verifier.ts';
@@ -11,9 +8,6 @@ import type { VerificationSlots } from './verification-slots.ts';
 /** Returns a port that does what the given one does, with a span around what takes time. */
 export interface ObservedPorts {
   clients(port: ClientRepository): ClientRepository;
-  clientKeys(port: ClientKeys): ClientKeys;
-  clientResources(port: ClientResources): ClientResources;
-  federatedClients(port: FederatedClients): FederatedClients;
   slots(port: VerificationSlots): VerificationSlots;
   secrets(port: SecretVerifier): SecretVerifier;
   assertions(port: AssertionVerifier): AssertionVerifier;

@@ -174,12 +174,11 @@ const ADD = 'npm run clients -- add <client-id> --name … --scope …';
 /** Whether the file can be read as the service reads it. */
 async function inspectFile({ DATABASE_FILE: file = '' }: Settings, isRunning: boolean): Promise<readonly Finding[]> {
   const { FileReader } = await import('../../adapters/sqlite/file-reader.ts');
-  const { LOOKED_UP } = await import('../../adapters/sqlite/sqlite-client-repository.ts');
+  const { LIST_ROWS } = await import('../../adapters/sqlite/sqlite-client-repository.ts');
   const path = resolve(file);
   const opened = await FileReader.open(path, () => {}, undefined, isRunning).catch((fault: Error) => fault);
   const state = opened instanceof FileReader ? opened.readiness() : ({ ready: false, reason: opened.message } as const);
-  const rows = `select ${LOOKED_UP} from clients limit 1000`;
-  const findings = opened instanceof FileReader && state.ready ? inspectRows(opened.read(rows)) : [];
+  const findings = opened instanceof FileReader && state.ready ? inspectRows(opened.read(LIST_ROWS)) : [];
   if (opened instanceof FileReader) await opened.close();
   const notes = state.ready && state.note !== undefined ? [note(state.note, ADD)] : [];
   if (state.ready) return [fine(`${path} can be read`), ...notes, ...findings];
@@ -194,13 +193,12 @@ async function inspectDatabaseOf(settings: Settings, isRunning: boolean): Promis
   const more: readonly CapabilityTables[] = await Promise.all(
     CAPABILITIES.map(async ({ tables }) => (await tables?.(settings)) ?? {}),
   );
-  const inClientsPool = [CLIENTS, ...more.flatMap((capability) => capability.inClientsPool ?? [])];
   const [hasClients, hasKeys] = [settings.CLIENT_REPOSITORY === 'postgres', settings.KEY_DIRECTORY === 'database'];
   return inspectDatabase({
     url: settings.DATABASE_URL?.reveal() ?? '',
     hasKeys,
     isRunning,
-    tables: [...(hasClients ? inClientsPool : []), ...more.flatMap(({ inOwnPool = [] }) => inOwnPool)],
+    tables: [...(hasClients ? [CLIENTS] : []), ...more.flatMap(({ inOwnPool = [] }) => inOwnPool)],
     connections: more.reduce(
       (sum, { connections = 0 }) => sum + connections,
       hasClients ? settings.DATABASE_POOL_SIZE : 0,

@@ -4,10 +4,8 @@ import { type IssuerSource, KEY_SET_TIMEOUT_MS } from '../../adapters/http-clien
 import { inspectIssuers } from '../../adapters/http-client/federated-jwt/inspect-issuers.ts';
 import { IssuerKeySets } from '../../adapters/http-client/federated-jwt/issuer-key-sets.ts';
 import { readIssuersFile } from '../../adapters/http-client/federated-jwt/read-issuers-file.ts';
-import { createStateLog, type StateLog } from '../../adapters/log/state-log.ts';
-import { InMemoryFederatedClients } from '../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
+import { createStateLog } from '../../adapters/log/state-log.ts';
 import { AuthenticateByIdentity } from '../../application/federated-jwt/authenticate-by-identity.ts';
-import type { FederatedClients } from '../../application/ports/federated-clients.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { type TrustedIssuer, TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -18,7 +16,6 @@ import type { Configuration } from '../settings/configuration.ts';
 import { settingsGroup, type ValuesOf } from '../settings/read-environment.ts';
 import { text, wholeNumber } from '../settings/setting-kinds.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type OpenedStorage, required } from '../storages.ts';
 
 /** A trusted issuer and the source of its keys. */
 type ConfiguredIssuer = TrustedIssuer & Pick<IssuerSource, 'source'>;
@@ -55,18 +52,14 @@ export const federatedJwt = define({
     const problems = isOn(settings) ? problemsOfRules(clients, new TrustedIssuers(issuers)) : [];
     return problems.length === 0 ? success(issuers) : failure(problems.map((problem) => `CLIENTS_FILE: ${problem}`));
   },
-  async register(parts, service, issuers) {
-    const { settings } = service;
+  register(parts, { settings }, issuers) {
     if (!isOn(settings)) return;
-    const federatedClients = await federatedClientsOf(service.configuration);
     part(parts, PARTS.authenticateByIdentity, (get) => {
       return new AuthenticateByIdentity({
         issuers: new TrustedIssuers(issuers),
         issuerKeys: get(KEY_SETS),
         verifyAssertion: get(PARTS.verifyAssertion),
-        clients: get(PARTS.observe).federatedClients(
-          federatedClients(get(PARTS.storage), createStateLog(get(PARTS.log))),
-        ),
+        clients: get(PARTS.observe).clients(get(PARTS.clientRepository)),
         clock: get(PARTS.clock),
         maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,
       });
@@ -85,10 +78,6 @@ export const federatedJwt = define({
       const help = 'Key sets of trusted issuers: current, stale (the last attempt to fetch it failed), or absent.';
       values.gauges('state', 'auth_issuer_key_sets', help, get(KEY_SETS).counts());
     });
-  },
-  async tables(settings) {
-    if (!isOn(settings) || settings.CLIENT_REPOSITORY !== 'postgres') return {};
-    return { inClientsPool: [(await loadFederatedClients()).CLIENT_SUBJECTS] };
   },
   inspect({ settings }, issuers) {
     if (settings.CLIENT_ASSERTION_ISSUERS_FILE === undefined) return [];
@@ -117,28 +106,4 @@ function problemsOfRules(clients: readonly NewClient[], trusted: TrustedIssuers)
       return problem === undefined ? [] : [`entry ${position}: federated_subjects entry ${index} ${problem}`];
     }),
   );
-}
-
-/** How the rules of clients are found, once their storage is open. */
-type FindRules = (storage: OpenedStorage, log: StateLog) => FederatedClients;
-
-/** Finds the rules in the storage of the clients. A storage that nothing here knows has none. */
-export async function federatedClientsOf({ settings, clients: registered }: Configuration): Promise<FindRules> {
-  switch (settings.CLIENT_REPOSITORY) {
-    case 'postgres': {
-      const { CLIENT_SUBJECTS, postgresFederatedClients } = await loadFederatedClients();
-      return ({ runnerOf }, log) => postgresFederatedClients(required(runnerOf)(CLIENT_SUBJECTS), log);
-    }
-    case 'sqlite': {
-      const sqlite = await import('../../adapters/sqlite/federated-jwt/sqlite-federated-clients.ts');
-      return ({ file }, log) => sqlite.sqliteFederatedClients(required(file), log);
-    }
-    default:
-      return ({ clients }) => new InMemoryFederatedClients(clients, registered);
-  }
-}
-
-/** The ORM is loaded only where it is used, as is `node:sqlite`, which older Node.js does not have. */
-function loadFederatedClients() {
-  return import('../../adapters/postgres/federated-jwt/postgres-federated-clients.ts');
 }

@@ -1,18 +1,15 @@
 import { TOKEN_PATH } from '../../adapters/http/endpoints/paths.ts';
-import { createStateLog, type StateLog } from '../../adapters/log/state-log.ts';
-import { inMemoryClientKeys } from '../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
+import { createStateLog } from '../../adapters/log/state-log.ts';
 import { InMemoryUsedAssertions } from '../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
-import type { ClientKeys } from '../../application/ports/client-keys.ts';
 import { AuthenticateByKey } from '../../application/private-key-jwt/authenticate-by-key.ts';
 import { UseAssertion } from '../../application/private-key-jwt/use-assertion.ts';
 import { define } from '../capability.ts';
 import { LISTS, PARTS } from '../parts.ts';
 import { part } from '../registration.ts';
-import type { Configuration } from '../settings/configuration.ts';
 import { settingsGroup } from '../settings/read-environment.ts';
 import { oneOf, wholeNumber } from '../settings/setting-kinds.ts';
 import type { Settings } from '../settings/settings.ts';
-import { databaseOptions, type OpenedStorage, required } from '../storages.ts';
+import { databaseOptions } from '../storages.ts';
 
 /** Clients authenticate with assertions that they sign with keys of their own (RFC 7523 section 2.2). */
 export const privateKeyJwt = define({
@@ -37,16 +34,13 @@ export const privateKeyJwt = define({
           given['CLIENT_ASSERTION_AUDIENCE'] && !given['CLIENT_AUTHENTICATION_METHODS']?.includes('private_key_jwt'),
     },
   }),
-  async register(parts, { configuration, settings }) {
+  register(parts, { settings }) {
     const { TOKEN_ISSUER: issuer, BASE_URL, CLIENT_ASSERTION_AUDIENCE: audience } = settings;
     const { CLIENT_ASSERTION_MAX_LIFETIME_SECONDS: maxLifetimeSeconds } = settings;
     if (!isOn(settings)) return;
-    const clientKeys = await clientKeysOf(configuration);
     part(parts, PARTS.authenticateByKey, (get) => {
-      const observe = get(PARTS.observe);
       return new AuthenticateByKey({
-        clientKeys: observe.clientKeys(clientKeys(get(PARTS.storage), createStateLog(get(PARTS.log)))),
-        clients: observe.clients(get(PARTS.clientRepository)),
+        clients: get(PARTS.observe).clients(get(PARTS.clientRepository)),
         verifyAssertion: get(PARTS.verifyAssertion),
         useAssertion: new UseAssertion(get(PARTS.usedAssertions)),
         clock: get(PARTS.clock),
@@ -79,37 +73,13 @@ export const privateKeyJwt = define({
   async tables(settings) {
     if (!isOn(settings)) return {};
     if (settings.CLIENT_REPOSITORY !== 'postgres') return {};
-    const inClientsPool = [(await loadClientKeys()).CLIENT_KEYS];
-    const { USED_ASSERTIONS } = await import('../../adapters/postgres/private-key-jwt/used-assertion-table.ts');
-    return { inClientsPool, inOwnPool: [USED_ASSERTIONS], connections: (await loadUsedAssertions()).USES_POOL_SIZE };
+    const { USED_ASSERTIONS } = await import('../../adapters/postgres/used-assertion-table.ts');
+    return { inOwnPool: [USED_ASSERTIONS], connections: (await loadUsedAssertions()).USES_POOL_SIZE };
   },
 });
 
-/** How the keys of clients are found, once their storage is open. */
-type FindClientKeys = (storage: OpenedStorage, log: StateLog) => ClientKeys;
-
 function isOn({ CLIENT_AUTHENTICATION_METHODS: methods }: Settings): boolean {
   return methods.includes('private_key_jwt');
-}
-
-/** Finds the keys in the storage of the clients. A storage that nothing here knows has none. */
-async function clientKeysOf({ settings, clients: registered }: Configuration): Promise<FindClientKeys> {
-  switch (settings.CLIENT_REPOSITORY) {
-    case 'postgres': {
-      const { CLIENT_KEYS, postgresClientKeys } = await loadClientKeys();
-      return ({ runnerOf }, log) => postgresClientKeys(required(runnerOf)(CLIENT_KEYS), log);
-    }
-    case 'sqlite': {
-      const { sqliteClientKeys } = await import('../../adapters/sqlite/private-key-jwt/sqlite-client-keys.ts');
-      return ({ file }, log) => sqliteClientKeys(required(file), log);
-    }
-    default:
-      return ({ clients }) => inMemoryClientKeys(clients, registered);
-  }
-}
-
-function loadClientKeys() {
-  return import('../../adapters/postgres/private-key-jwt/postgres-client-keys.ts');
 }
 
 function loadUsedAssertions() {

@@ -18,7 +18,6 @@ import { StoredSecret, unlock } from '../../domain/stored-secret.ts';
 import type { Service } from '../capability.ts';
 import { PARTS } from '../parts.ts';
 import { type Get, part } from '../registration.ts';
-import { NO_RESOURCES } from '../storages.ts';
 
 /** Connections to the database that are left to requests whose secret is cached, while secrets are looked up. */
 const CONNECTIONS_LEFT = 2;
@@ -27,7 +26,6 @@ const CONNECTIONS_LEFT = 2;
 export function registerClientParts(parts: DependencyContainer, { configuration, settings }: Service): void {
   const { clients } = configuration;
   part(parts, PARTS.clientRepository, (get) => get(PARTS.storage).clients);
-  part(parts, PARTS.clientResources, (get) => get(PARTS.storage).resources ?? NO_RESOURCES);
 
   part(parts, PARTS.verifiedSecrets, () => new VerifiedSecretCache(settings.CLIENT_SECRET_CACHE_MAX));
   part(parts, PARTS.verificationQueue, (get) => {

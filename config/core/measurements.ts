@@ -34,9 +34,6 @@ export function measureService(get: Get, settings: Settings): Measure {
     const bufferedHelp = 'Bytes of audit events that wait to be written to AUDIT_FILE.';
     values.gauge('auth_audit_buffered_bytes', bufferedHelp, bufferedBytes, bufferedBytesMax);
     if (usesAssertions(settings.CLIENT_AUTHENTICATION_METHODS)) measureAssertions(get, values);
-    const { secrets, keys } = get(PARTS.storage).expiring?.() ?? {};
-    values.gauge('auth_client_secrets_expiring', 'Valid secrets of clients that expire within 30 days.', secrets);
-    values.gauge('auth_client_keys_expiring', 'Valid keys of clients that expire within 30 days.', keys);
   };
 }
 

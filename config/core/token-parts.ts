@@ -44,7 +44,6 @@ export function registerTokenParts(parts: DependencyContainer, { configuration, 
     const policy = new TokenPolicy(tokenPolicyOptions(settings));
     return new IssueToken({
       authenticateClient: get(PARTS.authenticateClient),
-      clientResources: observe.clientResources(get(PARTS.clientResources)),
       policy,
       signer: observe.signer(new NodeCryptoTokenSigner(get(PARTS.keyProvider), policy.type)),
       clock: get(PARTS.clock),

@@ -47,6 +47,8 @@ describe('a traced request', () => {
       opened: (container) => {
         const clients = container.resolve(PARTS.clientRepository);
         container.registerInstance(PARTS.clientRepository, {
+          findWithKeys: (...args) => (fault ? Promise.reject(fault) : clients.findWithKeys(...args)),
+          findBySubject: (...args) => clients.findBySubject(...args),
           findByClientId: (...args) => (fault ? Promise.reject(fault) : clients.findByClientId(...args)),
           findSecret: (...args) => (fault ? Promise.reject(fault) : clients.findSecret(...args)),
         });

@@ -12,7 +12,7 @@ import type { Configuration } from '../../settings/configuration.ts';
 import { loadConfiguration } from '../../settings/load-configuration.ts';
 import type { Environment } from '../../settings/read-environment.ts';
 import { STORAGES } from '../../storages.ts';
-import { federatedClientsOf, federatedJwt, federationOf } from '../federated-jwt.ts';
+import { federationOf } from '../federated-jwt.ts';
 
 /**
  * Opens the explanation of assertions with the settings of the service. The method counts as switched on, and without a
@@ -50,20 +50,15 @@ export async function openExplain(environment: Environment): Promise<Result<Open
 /** The rules in the storage of these settings. Throws DependencyUnavailable if it cannot be used. */
 async function openRules(configuration: Configuration) {
   const { CLIENT_REPOSITORY, DATABASE_URL, DATABASE_DEADLINE_MS: deadlineMs } = configuration.settings;
-  const rulesOf = await federatedClientsOf(configuration);
-  const tables = (await federatedJwt.tables?.(configuration.settings))?.inClientsPool ?? [];
-  const log = () => {};
   try {
     const storage = await STORAGES[CLIENT_REPOSITORY]({
       configuration,
       clock: new SystemClock(),
       ids: new RandomIdGenerator(),
-      log,
+      log: () => {},
       database: { url: DATABASE_URL?.reveal() ?? '', deadlineMs },
-      tables,
     });
-    if (storage === undefined) throw new Error('a single process has opened no storage');
-    return { clients: rulesOf(storage, log), close: async () => storage.dependency?.close() };
+    return { clients: storage.clients, close: async () => storage.dependency?.close() };
   } catch (fault) {
     throw new DependencyUnavailable('client repository', fault);
   }

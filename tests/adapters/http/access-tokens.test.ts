@@ -7,7 +7,6 @@ import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-s
 import { SigningThreads } from '../../../adapters/jwt/signing-threads.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { bcryptEncoder } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
-import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { PARTS } from '../../../config/parts.ts';
 import type { AccessTokenClaims, TokenType } from '../../../domain/access-token-claims.ts';
 import { Scope } from '../../../domain/scope.ts';
@@ -747,22 +746,6 @@ describe('resource indicators', () => {
       expect((await read(service(), tokenOf(await ask(service(), [API])))).status).toBe(401);
       expect((await read(service(), tokenOf(await ask(service(), [API, AUDIENCE])))).status).toBe(200);
       expect((await read(service(), tokenOf(await ask(service(), [])))).status).toBe(200);
-    });
-  });
-
-  describe('the parameter resource, if storage is unavailable', () => {
-    const outage = new DependencyUnavailable('client repository', new Error('connection refused'));
-    const service = serviceForSuite({
-      clients: CLIENTS,
-      override: (parts) =>
-        parts.registerInstance(PARTS.clientResources, { findResources: () => Promise.reject(outage) }),
-    });
-
-    it('is answered with 503 and Retry-After, and a request without it gets its token', async () => {
-      const answer = await ask(service(), [API]);
-      expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
-      expect(answer.json()['error']).toBe('temporarily_unavailable');
-      expect((await ask(service(), [])).status).toBe(200);
     });
   });
 

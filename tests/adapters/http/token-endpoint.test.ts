@@ -15,6 +15,7 @@ import { openRawExchange, type RawExchange, readAnswers } from '../../hostile/ra
 import { atOnce } from '../../support/at-once.ts';
 import { type FormFields, getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER, PLAIN_CLIENT } from '../../support/running-service.ts';
+import { secretsOnly } from '../../support/secrets-only.ts';
 import { until } from '../../support/until.ts';
 import { logLineOf, serviceForSuite } from './service-for-suite.ts';
 
@@ -262,16 +263,19 @@ describe('token endpoint', () => {
       clients: [GOOD_CLIENT, { ...PLAIN_CLIENT, client_id: 'utf-8-client', client_secret: '{noop}gehéim-secret😀' }],
       opened: (container) => {
         const clients = container.resolve(PARTS.clientRepository);
-        container.registerInstance(PARTS.clientRepository, {
-          findByClientId: (clientId) => {
-            lookedUp.push(clientId);
-            return clients.findByClientId(clientId);
-          },
-          findSecret: (clientId) => {
-            lookedUp.push(clientId);
-            return clients.findSecret(clientId);
-          },
-        });
+        container.registerInstance(
+          PARTS.clientRepository,
+          secretsOnly({
+            findByClientId: (clientId) => {
+              lookedUp.push(clientId);
+              return clients.findByClientId(clientId);
+            },
+            findSecret: (clientId) => {
+              lookedUp.push(clientId);
+              return clients.findSecret(clientId);
+            },
+          }),
+        );
       },
     });
 
@@ -550,13 +554,16 @@ describe('token endpoint', () => {
           new LoadLimit({ inFlight: 2, inFlightWhenLate: 1, lateMs: 200 }, { delayMs: 0 }),
         );
         const clients = container.resolve(PARTS.clientRepository);
-        container.registerInstance(PARTS.clientRepository, {
-          async findByClientId(clientId) {
-            if (clientId === SLOW.client_id) await held.promise;
-            return clients.findByClientId(clientId);
-          },
-          findSecret: (clientId) => clients.findSecret(clientId),
-        });
+        container.registerInstance(
+          PARTS.clientRepository,
+          secretsOnly({
+            async findByClientId(clientId) {
+              if (clientId === SLOW.client_id) await held.promise;
+              return clients.findByClientId(clientId);
+            },
+            findSecret: (clientId) => clients.findSecret(clientId),
+          }),
+        );
       },
     });
 
@@ -612,14 +619,17 @@ describe('token endpoint', () => {
       opened: (container) => {
         container.registerInstance(PARTS.loadLimit, load);
         const clients = container.resolve(PARTS.clientRepository);
-        container.registerInstance(PARTS.clientRepository, {
-          async findByClientId(clientId) {
-            inProgress.push(load.inFlight);
-            await held?.promise;
-            return clients.findByClientId(clientId);
-          },
-          findSecret: (clientId) => clients.findSecret(clientId),
-        });
+        container.registerInstance(
+          PARTS.clientRepository,
+          secretsOnly({
+            async findByClientId(clientId) {
+              inProgress.push(load.inFlight);
+              await held?.promise;
+              return clients.findByClientId(clientId);
+            },
+            findSecret: (clientId) => clients.findSecret(clientId),
+          }),
+        );
       },
     });
     const form = new URLSearchParams(GOOD).toString();
@@ -761,10 +771,13 @@ describe('token endpoint', () => {
     let fault: unknown;
     const service = serviceForSuite({
       override: (container) =>
-        container.registerInstance(PARTS.clientRepository, {
-          findByClientId: () => Promise.reject(fault),
-          findSecret: () => Promise.reject(fault),
-        }),
+        container.registerInstance(
+          PARTS.clientRepository,
+          secretsOnly({
+            findByClientId: () => Promise.reject(fault),
+            findSecret: () => Promise.reject(fault),
+          }),
+        ),
     });
 
     it('answers 503 with Retry-After if storage is unavailable, never invalid_client', async () => {
@@ -1077,7 +1090,7 @@ describe('the log of token requests', () => {
       override: (container) => {
         const find = () =>
           Promise.reject(Object.assign(new Error('query failed'), { parameters: [SECRET], query: SECRET }));
-        container.registerInstance(PARTS.clientRepository, { findByClientId: find, findSecret: find });
+        container.registerInstance(PARTS.clientRepository, secretsOnly({ findByClientId: find, findSecret: find }));
       },
     });
 
@@ -1196,7 +1209,8 @@ describe('the audit log of token requests', () => {
 
     describe('because of a bug', () => {
       const service = serviceForSuite({
-        override: (container) => container.registerInstance(PARTS.clientRepository, fails(new Error('a bug'))),
+        override: (container) =>
+          container.registerInstance(PARTS.clientRepository, secretsOnly(fails(new Error('a bug')))),
       });
       it('is recorded once', async () => {
         const answer = await requestToken(service().url, GOOD);

@@ -13,32 +13,21 @@ import bcrypt from 'bcrypt';
 import { joseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoAssertionVerifier } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
-import { InMemoryFederatedClients } from '../../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
-import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
-import { inMemoryClientResources } from '../../../adapters/memory/in-memory-client-resources.ts';
-import { inMemoryClientKeys } from '../../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { BcryptSecretVerifier } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
-import { RandomIdGenerator, SystemClock } from '../../../adapters/system/system.ts';
 import { createSampler, type SamplerName } from '../../../adapters/tracing/connect-tracing.ts';
 import { exportSpans, type OtlpHttpExporterOptions } from '../../../adapters/tracing/export-spans.ts';
 import { inspectCollector } from '../../../adapters/tracing/inspect-collector.ts';
 import { parseTraceParent, RequestTracing } from '../../../adapters/tracing/request-tracing.ts';
 import { type SendSpans, SpanQueue, type TraceExportChange } from '../../../adapters/tracing/span-queue.ts';
 import { tracedPorts } from '../../../adapters/tracing/traced-ports.ts';
-import { NO_DETAILS } from '../../../domain/client-details.ts';
-import { NO_SECRET, StoredSecret } from '../../../domain/stored-secret.ts';
+import { StoredSecret } from '../../../domain/stored-secret.ts';
 import { describeAssertionVerifier } from '../../contracts/assertion-verifier.ts';
-import { describeClientKeys } from '../../contracts/client-keys.ts';
-import { A_CLIENT } from '../../contracts/client-repository.ts';
-import { describeClientResources } from '../../contracts/client-resources.ts';
-import { describeFederatedClients } from '../../contracts/federated-clients.ts';
 import { describeSecretVerifier } from '../../contracts/secret-verifier.ts';
 import { describeTokenSigner } from '../../contracts/token-signer.ts';
 import { describeTokenVerifier } from '../../contracts/token-verifier.ts';
 import { describeVerificationSlots } from '../../contracts/verification-slots.ts';
 import { atOnce } from '../../support/at-once.ts';
-import { FixedClock } from '../../support/fixed-clock.ts';
 import { freePort } from '../../support/free-port.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 import { OtlpReceiver } from '../../support/otlp-receiver.ts';
@@ -449,31 +438,6 @@ describe('traced ports', () => {
       verifier: requested(ports.tokens(joseTokenVerifier(keys)), 'verify'),
     };
   });
-  describeClientKeys('inMemoryClientKeys, traced,', async (clients) => {
-    const repository = new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock(), clients);
-    return requested(ports.clientKeys(inMemoryClientKeys(repository, clients)), 'findKeys');
-  });
-  describeClientResources('inMemoryClientResources, traced,', async (clients) => {
-    const registered = clients.map(({ clientId, resources }) => {
-      return { ...A_CLIENT, clientId, details: { ...NO_DETAILS, resources } };
-    });
-    const clientResources = requested(ports.clientResources(inMemoryClientResources(registered)), 'findResources');
-    return { clientResources, idOf: () => 'any', close: async () => {} };
-  });
-  describeFederatedClients('InMemoryFederatedClients, traced,', async () => {
-    const repository = new InMemoryClientRepository(new RandomIdGenerator(), new SystemClock());
-    const clients = new InMemoryFederatedClients(repository);
-    return {
-      clients: requested(ports.federatedClients(clients), 'findBySubject'),
-      async add(clientId, subjects) {
-        const details = { ...NO_DETAILS, subjects };
-        const client = { clientId, clientSecret: NO_SECRET, clientName: 'A workload', scope: 'read', details };
-        repository.add(client);
-        clients.add(client);
-      },
-      close: async () => {},
-    };
-  });
   describeVerificationSlots('VerificationQueue, traced,', () => {
     const slots = new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, fifoRounds: 8 * 2 ** 4 });
     return { ...requested(ports.slots(slots), 'acquire'), close: () => slots.close() };
@@ -483,17 +447,7 @@ describe('traced ports', () => {
     await queue.forceFlush();
     const names = new Set(ended.map(({ name }) => name));
     expect([...names].toSorted()).toEqual(
-      [
-        'HTTP',
-        'look up identity',
-        'look up keys',
-        'look up resources',
-        'sign token',
-        'verify assertion',
-        'verify secret',
-        'verify token',
-        'wait for slot',
-      ].toSorted(),
+      ['HTTP', 'sign token', 'verify assertion', 'verify secret', 'verify token', 'wait for slot'].toSorted(),
     );
   });
 });

@@ -53,7 +53,7 @@ async function inspect(use: Partial<DatabaseUse> = {}): Promise<readonly Finding
     url: role.url,
     hasKeys: false,
     isRunning: false,
-    tables: TABLES.ofSecrets,
+    tables: TABLES.ofClients,
     connections: 10,
     ...use,
   });
@@ -73,9 +73,9 @@ describe('inspectDatabase', () => {
     await database.query(
       `insert into clients (client_id, client_secret, client_name, scope) values ('a', '*', 'A', 'read')`,
     );
-    await database.query(`grant select (id, client_id, client_secret, client_name, scope) on clients to ${role.name}`);
-    await migrateDatabase(database.url);
-    await database.query(`grant select on client_secrets, client_resources to ${role.name}`);
+    await database.query(
+      `grant select (id, client_id, client_secret, client_name, scope, details) on clients to ${role.name}`,
+    );
     const findings = await inspect();
     expect(findings.filter(({ state }) => state !== 'ok')).toEqual([]);
     expect(findings.map(({ text }) => text)).toEqual([
@@ -84,8 +84,6 @@ describe('inspectDatabase', () => {
       expect.stringMatching(/^the clock is \d+\.\d s (behind|ahead of) that of the database$/),
       'the table clients has the columns and the grants that the service needs',
       'registered clients: 1',
-      'the table client_secrets has the columns and the grants that the service needs',
-      'the table client_resources has the columns and the grants that the service needs',
     ]);
   });
 
@@ -95,7 +93,9 @@ describe('inspectDatabase', () => {
     await database.query(
       `insert into clients (client_id, client_secret, client_name, scope) values ${rows}, ('4', '*', 'A', '')`,
     );
-    await database.query(`grant select (id, client_id, client_secret, client_name, scope) on clients to ${role.name}`);
+    await database.query(
+      `grant select (id, client_id, client_secret, client_name, scope, details) on clients to ${role.name}`,
+    );
     expect(await found('note', /clients/)).toEqual([
       expect.objectContaining({
         text: 'registered clients that get no token: 3',
@@ -110,7 +110,7 @@ describe('inspectDatabase', () => {
     const [problem] = await found('problem', /may not read/);
     expect(problem?.text).toContain('the database role may not read the column id, client_id');
     expect(problem?.cure).toBe(
-      `grant select (id, client_id, client_secret, client_name, scope) on clients to ${role.name};`,
+      `grant select (id, client_id, client_secret, client_name, scope, details) on clients to ${role.name};`,
     );
     await database.query(problem?.cure ?? '');
     expect(await found('problem', /./)).toEqual([]);
@@ -152,20 +152,26 @@ describe('inspectDatabase', () => {
     expect(await tables()).toEqual([]);
   });
 
-  it('names the tables that npm run migrate creates, as far as the methods need them', async () => {
+  it('names a table that npm run migrate creates', async () => {
     await database.query(CREATE_CLIENTS);
     await database.query(`grant select on clients to ${role.name}`);
-    expect(await found('note', /(client_secrets|client_resources) does not exist/)).toHaveLength(2);
-    const missing = await found('problem', /does not exist/, { tables: TABLES.ofAssertions });
-    expect(missing.map(({ text, cure }) => [text, /^npm run migrate/.test(cure ?? '')])).toEqual([
-      ['the table client_keys does not exist', true],
-      ['the table client_subjects does not exist', true],
-    ]);
+    const [missing] = await found('problem', /finds no table used_assertions/, { tables: TABLES.all.slice(2) });
+    expect(missing?.cure).toMatch(/^npm run migrate/);
     await migrateDatabase(database.url);
-    expect(await found('problem', /may not read the column .* of table client_(secrets|resources)$/)).toMatchObject([
-      { cure: `grant select on client_secrets to ${role.name};` },
-      { cure: `grant select on client_resources to ${role.name};` },
-    ]);
+    const [problem] = await found('problem', /may not read the column/, { tables: TABLES.all.slice(2) });
+    expect(problem?.cure).toBe(`grant select, insert, update, delete on used_assertions to ${role.name};`);
+  });
+
+  it('notes that clients have no details in a table without their column, and says what adds it', async () => {
+    await database.query(`${CREATE_CLIENTS}; alter table clients drop column details`);
+    await database.query(`grant select on clients to ${role.name}`);
+    expect(await found('note', /lacks the column details/)).toMatchObject([{ cure: 'npm run migrate' }]);
+  });
+
+  it('says how a table of another shape is changed', async () => {
+    await database.query(`${CREATE_CLIENTS}; alter table clients alter column scope type char(9)`);
+    await database.query(`grant select on clients to ${role.name}`);
+    expect(await found('problem', /alter table clients alter column scope type text;$/)).toHaveLength(1);
   });
 
   it('asks for write privileges where replicas share their keys', async () => {
@@ -181,18 +187,13 @@ describe('inspectDatabase', () => {
     expect(await found('problem', /./, use)).toEqual([]);
   });
 
-  it('notes a superuser, a role that may change clients, a missing index and an empty table', async () => {
-    await database.query(
-      'create table clients (id bigint, client_id text, client_secret text, client_name text, scope text)',
-    );
+  it('notes a superuser, a role that may change clients and an empty table', async () => {
+    await database.query(CREATE_CLIENTS);
     await database.query(`grant select, insert on clients to ${role.name}`);
     const notes = (await inspect()).filter(({ state }) => state === 'note').map(({ text }) => text);
     expect(notes).toEqual([
-      'no unique index is on clients (client_id): each request scans the table',
       `the role ${role.name} may change clients, and the service only reads them`,
       'no client is registered',
-      'the table client_secrets does not exist: clients have one secret',
-      'the table client_resources does not exist: clients have no resources',
     ]);
     expect(await found('note', /is a superuser/, { url: database.url })).toHaveLength(1);
   });
@@ -279,14 +280,15 @@ describe('inspectDatabase', () => {
     await database.query(
       `insert into clients (client_id, client_secret, client_name, scope) values ('a', '*', 'A', 'read')`,
     );
-    const names = ['clients', 'client_subjects', 'client_secrets'];
+    const names = ['clients', 'used_assertions'];
     for (const name of names) await database.query(`alter table ${name} enable row level security`);
     // Neither gives the role a row.
     await database.query('create policy writers on clients for insert with check (true)');
     await database.query('create policy owners on clients as restrictive using (true)');
     await database.query('create policy others on clients to pg_monitor using (true)');
     await database.query(`grant select on all tables in schema public to ${role.name}`);
-    const use = { tables: TABLES.ofIdentities };
+    await database.query(`grant all on used_assertions to ${role.name}`);
+    const use = { tables: TABLES.all.filter(({ name }) => names.includes(name)) };
     const problems = await found('problem', /./, use);
     expect(problems.map(({ text }) => text)).toEqual(
       names.map((name) => `row-level security of the table ${name} hides all rows from the role ${role.name}`),
