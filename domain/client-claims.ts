@@ -10,6 +10,9 @@ export type ClaimValue =
 /** Claims that the operator gives to the tokens of one client, such as a tenant. They stand at the root of the payload. */
 export type ClientClaims = { readonly [name: string]: ClaimValue };
 
+/** Of most clients, whose claims need no check. */
+export const NO_CLAIMS: ClientClaims = Object.freeze({});
+
 /** The most bytes of a client's claims as compact JSON. A token travels in a header field, and resource servers limit those. */
 export const CLIENT_CLAIMS_BYTES_MAX = 1_024;
 
@@ -30,6 +33,7 @@ const DIGITS_MAX = 15;
 
 /** The rule that these claims break, if they break one. It quotes no value, and no name but a reserved one. */
 export function ruleOfClaims(claims: unknown): string | undefined {
+  if (claims === NO_CLAIMS) return undefined;
   if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) return 'must be an object';
   const reserved = Object.keys(claims).find((name) => RESERVED_CLAIMS.has(name));
   if (reserved !== undefined) return `must not set ${reserved}, which the service or a standard sets`;

@@ -179,6 +179,12 @@ export const REASONS = {
     meaning:
       'The client asks for a resource that it is not registered for. Correct the request, or add it with `npm run clients -- resources add`. With PostgreSQL, the service reads resources only after `npm run migrate -- --grant-to`.',
   },
+  resources_differ: {
+    code: 'invalid_target',
+    description: 'the resources of this request have different scopes: request a token for each of them',
+    meaning:
+      'The client asks for one token for resources that have different lists of scopes. Have it ask for one token for each.',
+  },
   resources_too_long: {
     code: 'invalid_target',
     description: 'a token with these scopes and resources is longer than 7 KiB: ask for fewer of them',

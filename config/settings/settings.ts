@@ -7,7 +7,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { Scope } from '../../domain/scope.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
 import { TOKEN_ALGORITHMS } from '../../domain/token-key.ts';
-import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-policy.ts';
+import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-lifetime.ts';
 import { databaseUrlProblem } from './database-url.ts';
 import { withHostOfPlatform } from './platform.ts';
 import {

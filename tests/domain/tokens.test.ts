@@ -1,7 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type AccessTokenClaims, isAccessTokenClaims, isFor, scopesOf } from '../../domain/access-token-claims.ts';
-import { ClientRegistration } from '../../domain/client-registration.ts';
+import {
+  ClientRegistration,
+  type ClientRegistrationFields,
+  describeProblem,
+} from '../../domain/client-registration.ts';
 import { CLOCK_OFFSET_SECONDS_MAX, clockWindow } from '../../domain/clock-offset.ts';
 import { type RefusalReason, refused } from '../../domain/refusal.ts';
 import { Scope } from '../../domain/scope.ts';
@@ -90,17 +94,22 @@ describe('claims', () => {
   });
 });
 
+function registrationOf(fields: Partial<ClientRegistrationFields>): ClientRegistration {
+  const made = ClientRegistration.of({
+    ...{ id: '1', clientId: 'a-client', clientSecret: 'x', clientName: 'x', scope: 'read' },
+    ...fields,
+  });
+  if (!made.ok) throw new Error(describeProblem(made.problem));
+  return made.value;
+}
+
 describe('TokenPolicy', () => {
   const scopeText = fc
     .uniqueArray(fc.constantFrom('read', 'write', 'admin', 'a', 'b'), { minLength: 1 })
     .map((tokens) => tokens.join(' '));
   const registration = fc
     .record({ clientId: fc.stringMatching(/^[ -~]{1,30}$/), scope: scopeText })
-    .map(({ clientId, scope }) => {
-      const made = ClientRegistration.of({ id: '1', clientId, clientSecret: 'x', clientName: 'x', scope });
-      if (!made.ok) throw new Error('no registration');
-      return made.value;
-    });
+    .map(registrationOf);
   const requested = fc.option(
     scopeText.map((text) => {
       const scope = Scope.parse(text);
@@ -119,13 +128,81 @@ describe('TokenPolicy', () => {
     const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
     fc.assert(
       fc.property(registration, requested, (client, asked) => {
-        const granted = policy.grantScope(client, asked);
+        const granted = policy.grant(client, asked, []);
         expect(granted.ok).toBe(asked === undefined || asked.firstBeyond(client.scope) === undefined);
         if (!granted.ok) return;
-        expect(granted.value.firstBeyond(client.scope)).toBeUndefined();
-        expect(granted.value.toString()).toBe((asked ?? client.scope).toString());
+        expect(granted.value.scope.firstBeyond(client.scope)).toBeUndefined();
+        expect(granted.value.scope.toString()).toBe((asked ?? client.scope).toString());
       }),
     );
+  });
+
+  /** docs/resource-servers.md has this table. */
+  describe('the scopes of one API', () => {
+    const PLAIN = 'https://plain.test';
+    const [FILES, COPY, BILLS] = ['https://files.test', 'https://copy.test', 'https://bills.test'];
+    const client = registrationOf({
+      scope: 'read write',
+      resources: [
+        PLAIN,
+        { resource: FILES, scope: 'read files' },
+        { resource: COPY, scope: 'files read' },
+        { resource: BILLS, scope: 'pay' },
+      ],
+    });
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
+
+    it.each([
+      [undefined, [], 'read write'],
+      ['write', [], 'write'],
+      ['files', [], 'scope_not_registered'],
+      [undefined, [PLAIN], 'read write'],
+      ['read', [PLAIN], 'read'],
+      ['files', [PLAIN], 'scope_not_registered'],
+      [undefined, [FILES], 'read files'],
+      ['files', [FILES], 'files'],
+      ['read', [`${FILES}/`], 'read'],
+      ['write', [FILES], 'scope_not_registered'],
+      ['pay', [FILES], 'scope_not_registered'],
+      [undefined, [FILES, COPY], 'read files'],
+      ['files', [COPY, FILES], 'files'],
+      [undefined, [FILES, FILES], 'read files'],
+      [undefined, [FILES, BILLS], 'resources_differ'],
+      ['read', [FILES, PLAIN], 'resources_differ'],
+      ['write', [PLAIN, FILES], 'resources_differ'],
+      [undefined, ['https://other.test'], 'resource_not_registered'],
+      [undefined, [FILES, 'https://other.test'], 'resource_not_registered'],
+      ['pay', ['https://other.test'], 'scope_not_registered'],
+    ])('scope %s for %j: %s', (asked, resources, outcome) => {
+      const scope = asked === undefined ? undefined : Scope.parse(asked);
+      const granted = policy.grant(client, scope?.ok ? scope.value : undefined, resources);
+      expect(granted.ok ? granted.value.scope.toString() : granted.problem.reason).toBe(outcome);
+      if (!granted.ok) return;
+      const named = resources.map((resource) => resource.replace(/[/]$/, ''));
+      expect(granted.value.resources).toEqual([...new Set(named)]);
+    });
+  });
+
+  it.each([
+    ['as long as the deployment says', undefined, 300],
+    ['as long as the client says', 60, 60],
+    ['no longer than the deployment says', 86_400, 300],
+  ])('gives a token that is valid %s', (_what, tokenLifetimeSeconds, seconds) => {
+    const registration = registrationOf({ tokenLifetimeSeconds });
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'absent' });
+    const claims = policy.claimsOf({ registration, scope: registration.scope, issuedAt: 1_000, tokenId: 'id' });
+    expect(claims.exp - claims.iat).toBe(seconds);
+  });
+
+  it('puts the claims of the client behind those of the service', () => {
+    const registration = registrationOf({ claims: { tenant: 'acme', groups: ['a', 'b'] } });
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'absent' });
+    const claims = policy.claimsOf({ registration, scope: registration.scope, issuedAt: 1_000, tokenId: 'id' });
+    expect(Object.entries(claims).slice(-3)).toEqual([
+      ['jti', 'id'],
+      ['tenant', 'acme'],
+      ['groups', ['a', 'b']],
+    ]);
   });
 
   it('gives every token its lifetime, nbf = iat, and only the configured claims', () => {
