@@ -11,7 +11,7 @@ const PACKAGES_OF_ADAPTERS = {
   cli: 'commander',
   fetch: 'none',
   files: 'zod',
-  http: 'koa|@koa/router|uplot',
+  http: 'koa|@koa/router|lru-cache',
   'http-client': 'zod',
   jwt: 'jose',
   log: 'pino',
@@ -24,16 +24,15 @@ const PACKAGES_OF_ADAPTERS = {
   sqlite: 'none',
   system: 'none',
   tls: 'none',
-  tracing: '@opentelemetry/(api|otlp-transformer|resources|sdk-trace)',
+  tracing: '@opentelemetry/api',
 };
 
-/** What a setting or a command adds to the core: a file in config/capabilities/, and a folder of its name in each layer that needs one. */
-const CAPABILITIES = readdirSync(new URL('config/capabilities/', import.meta.url))
-  .filter((name) => name.endsWith('.ts'))
+/** What a setting or a command adds to the core, with a folder of its name in each layer that needs one. */
+const FEATURES = readdirSync(new URL('config/features/', import.meta.url))
   .map((name) => basename(name, '.ts'))
-  // An entry point of the package, which nothing registers.
-  .concat('fetch');
-const OF_A_CAPABILITY = `/(${CAPABILITIES.join('|')})/`;
+  // Programs, and an entry point of the package.
+  .concat('clients-program', 'keys-program', 'doctor', 'fetch');
+const OF_A_FEATURE = `/(${FEATURES.join('|')})/`;
 
 /** A rule that forbids the files of `folder` to import anything except the allowed paths. */
 function onlyFrom(name, folder, allowed, instead) {
@@ -81,20 +80,19 @@ export default {
       to: { path: '^adapters/', pathNot: '^adapters/$1/' },
     },
     {
-      name: 'the-core-knows-no-capability',
+      name: 'the-core-knows-no-feature',
       severity: 'error',
-      comment:
-        'The core works without it: put the shared part into the core, or let the capability register what it adds.',
-      from: { path: '^(domain|application|adapters)/', pathNot: OF_A_CAPABILITY },
-      to: { path: OF_A_CAPABILITY },
+      comment: 'The core works without it: put the shared part into the core, or let the feature return what it adds.',
+      from: { path: '^(domain|application|adapters)/', pathNot: OF_A_FEATURE },
+      to: { path: OF_A_FEATURE },
     },
     {
-      name: 'no-capability-imports-another',
+      name: 'no-feature-imports-another',
       severity: 'error',
-      comment: 'Each can be deleted alone: put the shared part into the core.',
-      // The program of the keys is about the directory of the keys, and goes with it.
-      from: { path: OF_A_CAPABILITY, pathNot: ['^(tests|lab)/', '/keys-program/'] },
-      to: { path: OF_A_CAPABILITY, pathNot: '/$1/' },
+      comment: 'Each can be read alone: put the shared part into the core.',
+      // The program of the keys is about the directory of the keys.
+      from: { path: OF_A_FEATURE, pathNot: ['^(tests|lab)/', '/keys-program/'] },
+      to: { path: OF_A_FEATURE, pathNot: '/$1/' },
     },
     ...Object.entries(PACKAGES_OF_ADAPTERS).map(([adapter, packages]) => ({
       name: `${adapter}-uses-its-own-packages`,
@@ -131,7 +129,7 @@ export default {
     {
       name: 'only-config-wires',
       severity: 'error',
-      comment: 'Take dependencies as constructor arguments; config/container.ts passes them in.',
+      comment: 'Take dependencies as constructor arguments; config/build.ts passes them in.',
       from: { path: '^(domain|application|adapters)/' },
       to: { path: '^node_modules/(tsyringe|reflect-metadata)/' },
     },

@@ -47,6 +47,6 @@ ENV NODE_ENV=production MANAGEMENT_PORT=8081 HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["/node", "dist/config/health-check.js", "/livez"]
-# docker run IMAGE clients list runs another program. docs/operations.md, "Memory", has the flag.
+# docker run IMAGE clients list runs another program. docs/operate.md, "Memory", has the flag.
 ENTRYPOINT ["/node", "--max-semi-space-size=8", "dist/config/program.js"]
 CMD ["serve"]

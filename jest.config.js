@@ -18,7 +18,7 @@ const UNIT = [
   'config/settings',
   'domain',
   'application',
-  ...['files', 'jwt', 'memory', 'prom-client', 'secrets', 'sqlite'].map((name) => `adapters/${name}`),
+  ...['files', 'jwt', 'memory', 'prom-client', 'secrets', 'sqlite', 'tracing'].map((name) => `adapters/${name}`),
 ];
 
 /** What all suites need. */

@@ -11,6 +11,7 @@ import {
   type StoredDocument,
   selectSecret,
 } from '../domain/details-document.ts';
+import type { Problem } from '../domain/problem.ts';
 import { isLocked, NO_SECRET, StoredSecret } from '../domain/stored-secret.ts';
 import type { ClientLookup, ClientWithKeys, FederatedCandidate, FederatedIdentity } from './ports/client-repository.ts';
 import { type Finding, note } from './ports/inspection.ts';
@@ -92,7 +93,11 @@ export function candidatesOfRow(
 }
 
 /** A storage without a single client is in order, and hardly meant like this: for `/readyz` and the log. */
-export const NO_CLIENT = 'no client is registered, so nobody gets a token';
+export const NO_CLIENT: Problem = {
+  code: 'no_client_registered',
+  text: 'no client is registered, so nobody gets a token',
+  fix: 'npm run clients -- add <client-id> --name … --scope …',
+};
 
 /** A row that needs repair, for the log: the rule that a field breaks. */
 export interface BrokenRegistration {
@@ -112,6 +117,6 @@ export function inspectRows(rows: readonly ClientRegistrationFields[]): readonly
   const isUsable = (secret: string) => secret === NO_SECRET || StoredSecret.parse(secret).kind === 'bcrypt';
   const enabled = rows.filter(({ clientSecret }) => !isLocked(clientSecret));
   const broken = enabled.filter((row) => !isUsable(row.clientSecret) || lookupOf(row).kind === 'broken').length;
-  const cure = 'npm run clients -- list --state broken names them and their problems';
-  return broken === 0 ? [] : [note(`registered clients that get no token: ${broken}`, cure)];
+  const fix = 'npm run clients -- list --state broken names them and their problems';
+  return broken === 0 ? [] : [note(`registered clients that get no token: ${broken}`, fix)];
 }

@@ -1,5 +1,5 @@
 import './thread-pool-size.ts';
-import { manageClients } from './capabilities/clients-program.ts';
+import { manageClients } from './programs/clients-program.ts';
 
 /** `npm run clients`: manages the table `clients`. */
 process.exitCode = await manageClients(process.argv.slice(2), process, process.env);

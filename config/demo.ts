@@ -4,8 +4,7 @@ import { LOOPBACK } from '../adapters/http-client/health-probe.ts';
 import { openLogLines } from '../adapters/log/json-log.ts';
 import { shortLine } from '../adapters/log/short-line.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
-import { DEMO_PAGE } from './help-pages.ts';
-import { PARTS } from './parts.ts';
+import { DEMO_PAGE } from './programs/help-pages.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
 import { readEnvironment } from './settings/read-environment.ts';
@@ -40,9 +39,7 @@ const service = await run(
     // The profile for common clients serves none, and the text below shows a request to it.
     const EXAMPLE_RESOURCE = process.env['EXAMPLE_RESOURCE'] || 'true';
     const environment = { ...process.env, MANAGEMENT_PORT, EXAMPLE_RESOURCE, ...inMemory };
-    return startFromEnvironment(environment, (parts) => {
-      parts.registerInstance(PARTS.logDestination, log);
-    });
+    return startFromEnvironment(environment, { lines: log });
   },
   // Its terminal was closed: nobody would stop it.
   'stop',

@@ -3,8 +3,6 @@ import { createApplication } from '../adapters/http/server/koa-application.ts';
 import type { Lines } from '../adapters/log/line-writer.ts';
 import { nodeProblem } from '../adapters/system/program-version.ts';
 import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
-import { PARTS } from './parts.ts';
-import { part } from './registration.ts';
 import { startFromEnvironment } from './service.ts';
 import type { Environment } from './settings/read-environment.ts';
 
@@ -42,17 +40,13 @@ export async function openFetchService(
   const opened: { server?: FetchServer } = {};
   const MANAGEMENT_PORT = settings['MANAGEMENT_PORT'] || '0';
   const environment = { ...settings, MANAGEMENT_PORT, HOST: '127.0.0.1', PORT: '0' };
-  const started = await startFromEnvironment(environment, (container) => {
-    if (writeLog !== undefined) container.registerInstance(PARTS.logDestination, linesTo(writeLog));
-    part(container, PARTS.httpServer, (get) => {
-      const application = get(PARTS.publicApplication);
-      const handle = createApplication(application).callback();
-      const traced = get.optional(PARTS.aroundRequests)?.(handle) ?? handle;
-      const server = new FetchServer({ handle: traced, requestMs: application.timeouts.requestMs });
-      get(PARTS.processMetrics).measureHttp(server, application);
-      opened.server = server;
-      return server;
-    });
+  const started = await startFromEnvironment(environment, {
+    lines: writeLog && linesTo(writeLog),
+    createServer(parts) {
+      const handle = createApplication(parts).callback();
+      opened.server = new FetchServer({ handle, requestMs: parts.timeouts.requestMs });
+      return opened.server;
+    },
   });
   if (!started.ok) throw new Error(started.problem.join('\n'));
   const { server } = opened;

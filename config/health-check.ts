@@ -10,7 +10,7 @@ import { CORE_GROUPS } from './settings/settings.ts';
 const DESCRIPTION =
   'Asks the management port of the service with the same settings whether it is well, or its public port if MANAGEMENT_PORT is 0. For containers, which have no curl.';
 
-const CURE = 'MANAGEMENT_PORT is 0, so the public port was asked: it needs HEALTH_ON_PUBLIC_PORT=true.';
+const FIX = 'MANAGEMENT_PORT is 0, so the public port was asked: it needs HEALTH_ON_PUBLIC_PORT=true.';
 
 const NOTES = `
 Exit codes: 0 if the answer is 200; 1 for another one, or none.`;
@@ -26,7 +26,7 @@ program.action(async (path: string) => {
   const [host, port] = MANAGEMENT_PORT === 0 ? [HOST, PORT] : [MANAGEMENT_HOST, MANAGEMENT_PORT];
   const hasTls = MANAGEMENT_PORT === 0 && Boolean(process.env['TLS_CERT_FILE']);
   if (await probeHealth({ host, port, hasTls }, path)) return;
-  terminal.fail(EXIT.refused, MANAGEMENT_PORT === 0 ? [CURE] : []);
+  terminal.fail(EXIT.refused, MANAGEMENT_PORT === 0 ? [FIX] : []);
 });
 
 /** `npm run health`, and the health check of the image. */

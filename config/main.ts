@@ -1,5 +1,5 @@
 import './thread-pool-size.ts';
-import { SERVICE_PAGE } from './help-pages.ts';
+import { SERVICE_PAGE } from './programs/help-pages.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
 

@@ -76,7 +76,9 @@ function checkOfRequired(lines: Lines): HealthCheck {
     name: 'audit log',
     readiness: () => {
       const code = lines.faultCode;
-      return code === undefined ? { ready: true } : { ready: false, reason: `audit lines cannot be written: ${code}` };
+      if (code === undefined) return { ready: true };
+      const fix = 'make room on the disk, or repair what reads the lines; no restart is needed';
+      return { ready: false, reason: { code, text: `audit lines cannot be written: ${code}`, fix } };
     },
   };
 }

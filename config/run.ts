@@ -77,7 +77,7 @@ export async function run(
     return started.value;
   }
   const problems = started.problem.map((problem) => `  ${problem}\n`).join('');
-  writeForPeople(process.stderr, `${page.name} does not start:\n${problems}${page.cure}\n`);
+  writeForPeople(process.stderr, `${page.name} does not start:\n${problems}${page.fix}\n`);
   process.exitCode = 1;
   return undefined;
 }

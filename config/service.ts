@@ -3,12 +3,13 @@ import { auditFileProblem } from '../adapters/log/audit-file.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { openFilesProblem } from '../adapters/system/open-files.ts';
 import { ownersProblems, readTextFile } from '../adapters/system/read-text-file.ts';
+import { inWords } from '../domain/problem.ts';
 import { failure, type Result } from '../domain/result.ts';
-import type { Override } from './capability.ts';
-import { buildContainer } from './container.ts';
+import { buildService, type Given } from './build.ts';
 import { listeningPlaces, openFilesPlan } from './settings/derived-values.ts';
-import { loadConfiguration, SETTINGS_GROUPS } from './settings/load-configuration.ts';
+import { loadConfiguration } from './settings/load-configuration.ts';
 import type { Environment } from './settings/read-environment.ts';
+import { OWNERS_FILES } from './settings/settings.ts';
 import { startProcess } from './start-process.ts';
 
 /**
@@ -17,11 +18,10 @@ import { startProcess } from './start-process.ts';
  */
 export async function startFromEnvironment(
   environment: Environment,
-  override?: Override,
+  given?: Given,
 ): Promise<Result<RunningServer, readonly string[]>> {
   const configuration = loadConfiguration(environment, (path) => readTextFile(path));
-  const owners = SETTINGS_GROUPS.flatMap(({ ownersFiles = [] }) => ownersFiles);
-  const problems = [...(configuration.ok ? [] : configuration.problem), ...ownersProblems(owners, environment)];
+  const problems = [...(configuration.ok ? [] : configuration.problem), ...ownersProblems(OWNERS_FILES, environment)];
   if (configuration.ok) {
     const { settings } = configuration.value;
     if (settings.AUDIT_FILE !== undefined) problems.push(...auditFileProblem(settings.AUDIT_FILE));
@@ -31,7 +31,8 @@ export async function startFromEnvironment(
   if (!configuration.ok || problems.length > 0) return failure(problems);
   const { value } = configuration;
   const { settings } = value;
-  return namePortProblem(listeningPlaces(settings), async () => {
-    return startProcess(await buildContainer(value, override), settings, environment);
+  const started = await namePortProblem(listeningPlaces(settings), async () => {
+    return startProcess(await buildService(value, given), settings, environment);
   });
+  return started.ok ? started : failure(started.problem.map(inWords));
 }

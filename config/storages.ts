@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { InMemoryClientRepository } from '../adapters/memory/in-memory-client-repository.ts';
 import type { ConnectionOptions } from '../adapters/postgres/connection.ts';
 import type { DatabaseLog } from '../adapters/postgres/health.ts';
+import type { TableDefinition } from '../adapters/postgres/table.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import { readTextFileNow } from '../adapters/system/read-text-file.ts';
 import { NO_CLIENT } from '../application/client-lookup.ts';
@@ -40,7 +41,7 @@ interface StorageNeeds {
 }
 
 /** The ports of a storage. What is absent has a default: CLIENT_SECRET_COST for refusals, nothing to close. */
-export interface OpenedStorage {
+export interface Storage {
   readonly clients: ClientRepository;
   /** Calls back with the BCrypt costs of stored secrets, when they are read. Resolves after the first attempt. */
   readonly readCosts?: (onFound: (costs: readonly number[]) => void) => Promise<void>;
@@ -50,10 +51,14 @@ export interface OpenedStorage {
 }
 
 /** Opens a storage. Rejects if it cannot be used at all. */
-type OpenStorage = (needs: StorageNeeds) => Promise<OpenedStorage>;
+type OpenStorage = (needs: StorageNeeds) => Promise<Storage>;
 
-/** How each value of CLIENT_REPOSITORY is opened. */
-export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
+/** Opens what CLIENT_REPOSITORY names. Rejects if it cannot be used at all. */
+export function openStorage(needs: StorageNeeds): Promise<Storage> {
+  return STORAGES[needs.configuration.settings.CLIENT_REPOSITORY](needs);
+}
+
+const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
   async memory({ configuration: { clients }, clock, ids }) {
     return {
       clients: new InMemoryClientRepository(ids, clock, clients),
@@ -85,7 +90,29 @@ export const STORAGES: Readonly<Record<StorageName, OpenStorage>> = {
   },
 };
 
-const EMPTY = { ready: true, note: NO_CLIENT } as const;
+/** The tables that the service uses in PostgreSQL with these settings, beside the clients. They have pools of their own. */
+export async function databaseTables(settings: Settings) {
+  const { CLIENT_REPOSITORY: repository, CLIENT_AUTHENTICATION_METHODS: methods, KEY_DIRECTORY: directory } = settings;
+  const others: TableDefinition[] = [];
+  let connections = 0;
+  if (repository === 'postgres' && methods.includes('private_key_jwt')) {
+    const { USED_ASSERTIONS } = await import('../adapters/postgres/used-assertion-table.ts');
+    const { USES_POOL_SIZE } = await import('../adapters/postgres/private-key-jwt/postgres-used-assertions.ts');
+    others.push(USED_ASSERTIONS);
+    connections += USES_POOL_SIZE;
+  }
+  if (repository === 'postgres' && directory === 'database') {
+    const { KEYS_POOL_SIZE } = await import('../adapters/postgres/key-directory/postgres-key-ring.ts');
+    others.push((await import('../adapters/postgres/key-directory/key-ring-table.ts')).KEY_RING);
+    connections += KEYS_POOL_SIZE;
+  }
+  return { others, connections };
+}
+
+const EMPTY = {
+  ready: true,
+  note: { ...NO_CLIENT, fix: 'add one to CLIENTS_FILE, as config/demo/clients.json shows' },
+} as const;
 const close = async () => {};
 
 /** The file is read by one connection, and one statement at a time. */

@@ -12,6 +12,8 @@ export interface ReasonRow<Code extends string = string> {
   readonly description?: string;
   /** For operators: what it means, and what to do. The status page, `clients explain` and docs/reasons.md show it. Code is in backticks. */
   readonly meaning: string;
+  /** Its command changes a registration: where these are in a file, the file is to be changed instead. */
+  readonly changes?: 'registration';
 }
 
 /**
@@ -25,6 +27,7 @@ export const REASONS = {
     code: 'invalid_client',
     meaning:
       'No client is registered under the id that was sent. Compare the id in the configuration of the caller with `npm run clients -- list`.',
+    changes: 'registration',
   },
   registration_broken: {
     code: 'invalid_client',
@@ -34,7 +37,8 @@ export const REASONS = {
   stored_secret_unusable: {
     code: 'invalid_client',
     meaning:
-      'The client is disabled, or its stored secret cannot be compared: not BCrypt, a cost outside the limits, or {noop} in the table. Enable it, or give it a new secret with `npm run clients -- rotate`. If its secrets have ids, `npm run doctor` says whether the service may read client_secrets.',
+      'The client is disabled, or its stored secret cannot be compared: not BCrypt, a cost outside the limits, or {noop} in the table. Enable it, or give it a new secret with `npm run clients -- rotate`.',
+    changes: 'registration',
   },
   presented_secret_unusable: {
     code: 'invalid_client',
@@ -45,11 +49,13 @@ export const REASONS = {
     code: 'invalid_client',
     meaning:
       'The client is registered, but the secret is not its own. Correct the secret at the caller, or give the client a new one with `npm run clients -- rotate`.',
+    changes: 'registration',
   },
   client_disabled: {
     code: 'invalid_client',
     meaning:
       'The client is registered and disabled. Enable it with `npm run clients -- enable` if it should get tokens.',
+    changes: 'registration',
   },
   client_ambiguous: {
     code: 'invalid_client',
@@ -89,6 +95,7 @@ export const REASONS = {
     code: 'invalid_client',
     meaning:
       'The issuer is trusted, but no client has a rule for this subject. Add one with `npm run clients -- subjects add`, after `npm run clients -- explain` has shown the subject.',
+    changes: 'registration',
   },
   assertion_claims_unmatched: {
     code: 'invalid_client',
@@ -99,6 +106,7 @@ export const REASONS = {
     code: 'invalid_client',
     meaning:
       'The rule of this client does not demand enough to be safe, so it does not count. Replace it with one that `npm run clients` accepts.',
+    changes: 'registration',
   },
   assertion_key_unknown: {
     code: 'invalid_client',
@@ -178,6 +186,7 @@ export const REASONS = {
     description: "the client is not registered for the resource '…'",
     meaning:
       'The client asks for a resource that it is not registered for. Correct the request, or add it with `npm run clients -- resources add`. With PostgreSQL, the service reads resources only after `npm run migrate -- --grant-to`.',
+    changes: 'registration',
   },
   resources_differ: {
     code: 'invalid_target',
@@ -231,7 +240,8 @@ export const REASONS = {
   },
   token_not_yet_valid: {
     code: 'invalid_token',
-    meaning: 'The token is from the future. Compare the clocks of the replicas, whose offsets the status page shows.',
+    meaning:
+      'The token is from the future. Compare the clocks of the replicas: each has its offset in `auth_clock_offset_seconds`.',
   },
   scope_insufficient: {
     code: 'insufficient_scope',
@@ -261,7 +271,7 @@ export function refused(reason: RefusalReason, clientId?: string, shown?: string
 /** What was expected, for each reason whose description shows it. */
 export type Expectations = Readonly<Partial<Record<RefusalReason, string>>>;
 
-/** A refusal for what the request itself shows: it depends on no registration, and its description names the cure. */
+/** A refusal for what the request itself shows: it depends on no registration, and its description names the fix. */
 export function refusedOpenly(reason: RefusalReason, { [reason]: shown }: Expectations = {}): Failure<Refusal> {
   return refused(reason, undefined, shown);
 }

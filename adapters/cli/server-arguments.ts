@@ -12,7 +12,7 @@ export interface ServerPage {
   /** The end of the page. */
   readonly notes: string;
   /** What to do if it does not start: one line. */
-  readonly cure: string;
+  readonly fix: string;
   readonly version: string;
 }
 

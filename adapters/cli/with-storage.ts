@@ -1,5 +1,6 @@
 import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import { problemIn } from '../../domain/problem.ts';
 import type { Result } from '../../domain/result.ts';
 import { type Answer, type AnswerStream, EXIT, Problem } from './outcome.ts';
 
@@ -55,10 +56,9 @@ export function problemOf(
   }
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const details = detailsOf(cause);
-  // It says itself what to do.
-  if (cause instanceof Error && 'cure' in cause) return new Problem(EXIT.databaseUnavailable, `${text}: ${details}.`);
+  const problem = problemIn(cause);
   // A table that cannot be used has no code. The doctor knows the grants of the service only (class 42).
-  const about = aboutTables.length > 0 || details.includes('npm run migrate') ? aboutTables : [DOCTOR];
+  const about = aboutTables.length > 0 || problem?.fix !== undefined ? aboutTables : [DOCTOR];
   const hint = code === '' ? about : code === '42501' ? [GRANT] : code.startsWith('42') ? [] : [DOCTOR];
   return new Problem(EXIT.databaseUnavailable, `${text}: ${details}`, ...hint);
 }

@@ -18,13 +18,13 @@ const CONVERT = 'convert it with openssl pkey -in <this file> -out <new file>';
 
 /** What people give in place of it, by a part of the text such as the label of a PEM (RFC 7468), and what to do then. */
 const KINDS = [
-  { mark: '-----\\n', cure: '; each \\n in it has to be a line break' },
-  { mark: 'LS0tLS1CRUdJTi', cure: '; this is base64 of a PEM file: decode it with base64 -d' },
-  { mark: 'BEGIN RSA PRIVATE KEY-----', cure: `; this is PKCS#1: ${CONVERT}` },
-  { mark: 'BEGIN ENCRYPTED PRIVATE KEY-----', cure: `; this one has a passphrase: ${CONVERT}` },
-  { mark: 'BEGIN EC PRIVATE KEY-----', cure: `; this is SEC 1: ${CONVERT}` },
-  { mark: 'BEGIN PUBLIC KEY-----', cure: '; this is the public key' },
-  { mark: 'BEGIN CERTIFICATE-----', cure: '; this is a certificate' },
+  { mark: '-----\\n', fix: '; each \\n in it has to be a line break' },
+  { mark: 'LS0tLS1CRUdJTi', fix: '; this is base64 of a PEM file: decode it with base64 -d' },
+  { mark: 'BEGIN RSA PRIVATE KEY-----', fix: `; this is PKCS#1: ${CONVERT}` },
+  { mark: 'BEGIN ENCRYPTED PRIVATE KEY-----', fix: `; this one has a passphrase: ${CONVERT}` },
+  { mark: 'BEGIN EC PRIVATE KEY-----', fix: `; this is SEC 1: ${CONVERT}` },
+  { mark: 'BEGIN PUBLIC KEY-----', fix: '; this is the public key' },
+  { mark: 'BEGIN CERTIFICATE-----', fix: '; this is a certificate' },
 ] as const;
 
 /**
@@ -36,7 +36,7 @@ export function readKeyFile(text: string, algorithm: TokenAlgorithm): Result<Key
   const key = jwk === undefined ? readPem(text) : readJwk(jwk);
   if (key === undefined) {
     const kind = KINDS.find(({ mark }) => text.includes(mark));
-    return failure([`must be a private key as PKCS#8 PEM without a passphrase, or as a JWK${kind?.cure ?? ''}`]);
+    return failure([`must be a private key as PKCS#8 PEM without a passphrase, or as a JWK${kind?.fix ?? ''}`]);
   }
   const { kind, rule } = KEY_TYPES[algorithm];
   const { generate, handle } = ALGORITHMS[algorithm];

@@ -11,16 +11,16 @@ const CAUSES_MAX = 3;
 
 /**
  * The process's log: one JSON object per line, with `level` and an ISO 8601 `time`.
- * @param membersNow further members of a line, when it is written.
+ * @param fieldsNow further fields of a line, when it is written.
  */
-export function createJsonLog(destination: DestinationStream, membersNow?: () => object): Logger {
+export function createJsonLog(destination: DestinationStream, fieldsNow?: () => object): Logger {
   return pino(
     {
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
       serializers: { fault: describeFault },
-      ...(membersNow && { mixin: membersNow }),
+      ...(fieldsNow && { mixin: fieldsNow }),
     },
     destination,
   );

@@ -88,7 +88,10 @@ export class LineWriter implements HealthCheck, LogLoad {
   readiness(): Readiness {
     const slow = `the ${this.#target.isFile ? 'disk' : 'reader'} is too slow`;
     const cause = this.#isFailing() ? this.faultCode : this.#queue.hasGap && slow;
-    return { ready: true, ...(cause && { note: `${this.name === 'log' ? 'log' : 'audit'} lines are lost: ${cause}` }) };
+    if (!cause) return { ready: true };
+    const text = `${this.name === 'log' ? 'log' : 'audit'} lines are lost: ${cause}`;
+    const fix = `make room on the disk, or repair what reads the lines; no restart is needed`;
+    return { ready: true, note: { code: this.faultCode ?? 'slow', text, fix } };
   }
 
   /** Nobody waits for the line. It is lost and counted if writing fails now, or too many wait. Returns whether it is not lost. */

@@ -1,12 +1,16 @@
 import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import { CURES } from './fault-cures.ts';
+import { inWords, type Problem } from '../../domain/problem.ts';
+import { problemOfFault } from './fault-problem.ts';
 
-/** Why a table cannot be used, in words for an operator. Waiting does not help: the table or its grants have to change. */
+/** Why a table cannot be used. Waiting does not help: the table or its grants have to change. */
 export class TableUnusable extends Error {
-  constructor(problem: string) {
-    super(problem);
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(inWords(problem));
     this.name = 'TableUnusable';
+    this.problem = problem;
   }
 }
 
@@ -61,7 +65,8 @@ export function unlessOneValue(fault: unknown): undefined {
 export function loggableFault(fault: unknown): unknown {
   const code = stateOf(fault);
   if (SQLSTATE.readOnly.test(code)) {
-    return Object.assign(new Error(`${CURES[code]?.join('; ')}`, { cause: fault }), { code });
+    const problem = problemOfFault(fault);
+    return Object.assign(new Error(inWords(problem), { cause: fault }), { code, problem });
   }
   if (!SQLSTATE.dataException.test(code)) return fault;
   return Object.assign(new Error('the database refused a value'), { code });

@@ -1,6 +1,8 @@
 import type { BrokenRegistration } from '../../application/client-lookup.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { SQLSTATE, TableUnusable } from './fault.ts';
+import { problemOfFault } from './fault-problem.ts';
 import { type TableChange, TableHealth, type TableProbe } from './table-health.ts';
 
 /** A schema of the search path in which roles that nobody has to trust can put tables in the place of ours. */
@@ -76,10 +78,9 @@ export class DatabaseHealth {
   }
 }
 
-/** The table's problem or the fault's code, for an operator; never a library's message. */
-function reasonOf(fault: unknown): string {
-  if (fault instanceof TableUnusable) return fault.message;
-  const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;
-  if (typeof code !== 'string') return 'database unavailable';
-  return `database ${SQLSTATE.readOnly.test(code) ? 'is read-only' : 'unavailable'} (${code})`;
+/** What the fault means, for an operator; never a library's message. */
+function reasonOf(fault: unknown): Problem {
+  const problem = problemOfFault(fault);
+  if (fault instanceof TableUnusable || SQLSTATE.readOnly.test(problem.code)) return problem;
+  return { ...problem, text: `database unavailable: ${problem.text}` };
 }

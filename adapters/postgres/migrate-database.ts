@@ -1,8 +1,9 @@
 import type { PoolClient } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { ADD_DETAILS, CLIENTS, SUBJECT_INDEX } from './client-entity.ts';
 import { type Connection, openConnection, type Warn } from './connection.ts';
-import { storeFault } from './fault.ts';
+import { storeFault, TableUnusable } from './fault.ts';
 import { FIND_OWN_TABLES, lostClients, type TableUser } from './own-tables.ts';
 import { grantOf, holdsGrant, tablesOf } from './privileges.ts';
 import { type FoundTable, findTable } from './search-path.ts';
@@ -95,11 +96,19 @@ async function creationSteps(
   }
   if (steps[0]?.done === 'Created: clients' || (await client.query(FIND_DETAILS)).rowCount === 1) return steps;
   const done = 'Added: the column details of clients';
-  return [...steps, { statement: ADD_DETAILS, done }, { statement: SUBJECT_INDEX, done }];
+  const { rows: readers } = await client.query<{ readonly role: string }>(FIND_READERS);
+  const roles = readers.map(({ role }) => role).join(', ');
+  const grant = roles === '' ? [] : [{ statement: `grant select (details) on clients to ${roles}`, done }];
+  return [...steps, { statement: ADD_DETAILS, done }, { statement: SUBJECT_INDEX, done }, ...grant];
 }
 
 const FIND_DETAILS = `select from pg_catalog.pg_attribute where attrelid = pg_catalog.to_regclass('clients')::oid
   and attname = 'details' and not attisdropped`;
+
+/** Roles that may read columns of the table one by one: a service that runs with one of them reads the new column at once. */
+const FIND_READERS = `select case when grantee = 0::oid then 'public' else grantee::regrole::text end as "role"
+  from pg_catalog.pg_attribute, pg_catalog.aclexplode(attacl)
+  where attrelid = pg_catalog.to_regclass('clients')::oid and attname = 'client_secret' and privilege_type = 'SELECT'`;
 
 /** The schemas of our tables, quoted; of one that is missing, the first schema of the path. Parameters: the tables, and that schema. */
 const FIND_SCHEMAS = `select distinct pg_catalog.quote_ident(coalesce(nspname::text, $2::text)) as "schema"
@@ -116,7 +125,12 @@ async function grantSteps(
 ): Promise<readonly Step[]> {
   const to = client.escapeIdentifier(role);
   const { rowCount } = await client.query('select from pg_catalog.pg_roles where rolname = $1::name', [role]);
-  if (rowCount === 0) throw unusable(`the role ${to} does not exist: create role ${to} login password '…';`);
+  if (rowCount === 0)
+    throw unusable({
+      code: 'role',
+      text: `the role ${to} does not exist`,
+      fix: `create role ${to} login password '…';`,
+    });
   const tables = tablesOf(user).filter((table) => there.has(table));
   const { rows: schemas } = await client.query<{ readonly schema: string }>(FIND_SCHEMAS, [tables, firstSchema]);
   const grants = [
@@ -138,19 +152,21 @@ async function grantSteps(
     );
     const { held, may } = rows[0] ?? {};
     if (held) continue;
-    if (may === false) throw unusable(`the owner, another role, has to run: ${grant};`);
+    if (may === false) {
+      throw unusable({ code: 'owner', text: 'the owner, another role, has to run', fix: `${grant};` });
+    }
     steps.push({ statement: grant, done: `Granted: ${grant.replace('grant ', '')}` });
   }
   return steps;
 }
 
 /** @param names of the search path. */
-function noSchema(client: PoolClient, names: readonly string[]): string {
+function noSchema(client: PoolClient, names: readonly string[]): Problem {
   const name = client.escapeIdentifier(names.find((each) => each !== '$user') ?? 'public');
-  const cure = `create schema ${name}; or, if it is there: grant usage, create on schema ${name} to this role;`;
-  return `the search path has no schema that this role can use: ${cure}`;
+  const fix = `create schema ${name}; or, if it is there: grant usage, create on schema ${name} to this role;`;
+  return { code: 'schema_missing', text: 'the search path has no schema that this role can use', fix };
 }
 
-function unusable(problem: string): DependencyUnavailable {
-  return new DependencyUnavailable('client store', new Error(problem));
+function unusable(problem: Problem): DependencyUnavailable {
+  return new DependencyUnavailable('client store', new TableUnusable(problem));
 }

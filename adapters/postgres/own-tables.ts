@@ -1,3 +1,5 @@
+import type { Problem } from '../../domain/problem.ts';
+
 /** What uses tables: the service, and the programs `clients` and `keys`. */
 export type TableUser = 'service' | 'clients' | 'keys';
 
@@ -17,10 +19,11 @@ export const TABLE_NAMES = Object.keys(OWN_TABLES);
 export const BRING_BACK = 'bring it back, from a backup or from where it was moved to';
 
 /** Why `clients` is missing although others of these tables are there; undefined if it is not, or in a new database. */
-export function lostClients(rows: readonly { readonly name: string }[]): string | undefined {
+export function lostClients(rows: readonly { readonly name: string }[]): Problem | undefined {
   const there = rows.map(({ name }) => name);
   if (there.includes('clients') || there.length === 0) return undefined;
-  return `table clients does not exist, and ${there.join(', ')} does: ${BRING_BACK}`;
+  const text = `table clients does not exist, and ${there.join(', ')} does`;
+  return { code: 'table_lost', text, fix: `${BRING_BACK}; an empty one would have every client refused` };
 }
 
 /** A column that a table of ours has, and one of the same name of another application hardly. */

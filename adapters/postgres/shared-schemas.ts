@@ -1,3 +1,4 @@
+import { inWords, type Problem } from '../../domain/problem.ts';
 import type { Connection } from './connection.ts';
 import { hasState, SQLSTATE } from './fault.ts';
 import type { DatabaseLine, SharedSchema } from './health.ts';
@@ -5,11 +6,10 @@ import { TABLE_NAMES } from './own-tables.ts';
 import { runStatement } from './runner.ts';
 
 /** What lets another role put a table, a function or an operator in the place of ours. */
-interface SchemaRisk {
+interface SchemaRisk extends Problem {
   readonly line: DatabaseLine;
-  /** In words for an operator, with the statement that ends it. */
-  readonly text: string;
-  readonly cure: string;
+  /** The table that another role owns, if it is that. */
+  readonly table?: string | null;
 }
 
 /**
@@ -36,31 +36,36 @@ const FIND_SHARED = `with named as (
       and not exists (select from pg_catalog.pg_class join schemas on relnamespace = schemas.oid
         where relname = 'clients' and relowner <> other.oid)),
   shared as (
-    select nspname::text as name, 'create' as "by", grantee as role, 2 as place
+    select nspname::text as name, 'create' as "by", grantee as role, 2 as place, null::text as "table"
       from schemas, pg_catalog.aclexplode(nspacl) where privilege_type = 'CREATE' and grantee <> nspowner
-    union all select nspname::text, 'ownership', nspowner, 1 from schemas
-    union all select name, 'create on the database', grantee, 0 from named, database, pg_catalog.aclexplode(datacl)
+    union all select nspname::text, 'ownership', nspowner, 1, null from schemas
+    union all select name, 'create on the database', grantee, 0, null from named, database, pg_catalog.aclexplode(datacl)
       where privilege_type = 'CREATE' and not exists (select from schemas where nspname::text = name)
-    union all select nspname::text, 'ownership of ' || relname::text, relowner, 3 from found)
-  select pg_catalog.quote_ident(name) as "schema", "by",
+    union all select nspname::text, 'ownership of ' || relname::text, relowner, 3, relname::text from found)
+  select pg_catalog.quote_ident(name) as "schema", "by", "table",
     pg_catalog.string_agg(case when role = 0::oid then 'public' else role::regrole::text end, ', ' order by role) as "roles"
-  from shared where role not in (select oid from trusted) group by name, "by", place order by place, name, "by"`;
+  from shared where role not in (select oid from trusted) group by name, "by", place, "table" order by place, name, "by"`;
+
+type FoundRisk = SharedSchema & { readonly table: string | null };
 
 /** Every role may ask this. None where the roles may not be read: it needs no more than its tables. */
 export async function findSchemaRisks(connection: Connection): Promise<readonly SchemaRisk[]> {
   const { names } = await connection.searchPath();
   const statement = { text: FIND_SHARED, values: [JSON.stringify(names)] };
-  const shared = await runStatement<SharedSchema>(connection, statement).catch((fault) => {
+  const shared = await runStatement<FoundRisk>(connection, statement).catch((fault) => {
     if (hasState(fault, SQLSTATE.creationDenied)) return [];
     throw fault;
   });
-  const risks: SchemaRisk[] = shared.map((row) => ({ line: { event: 'schema_shared', ...row }, ...describe(row) }));
+  const risks: SchemaRisk[] = shared.map(({ table, ...row }) => {
+    return { code: 'schema_shared', line: { event: 'schema_shared', ...row }, table, ...describe({ table, ...row }) };
+  });
   if (names.indexOf('pg_catalog') <= 0) return risks;
   const path = names.join(', ');
   risks.push({
+    code: 'search_path_unsafe',
     line: { event: 'search_path_unsafe', search_path: path },
     text: `the search path ${path} names other schemas before pg_catalog: a pooler may run statements with their functions and operators`,
-    cure: 'leave pg_catalog out of the search_path of the role, the database or DATABASE_URL',
+    fix: 'leave pg_catalog out of the search_path of the role, the database or DATABASE_URL',
   });
   return risks;
 }
@@ -68,26 +73,25 @@ export async function findSchemaRisks(connection: Connection): Promise<readonly 
 /** The same for a program, which says it before it reads a table of ours or writes to one. */
 export async function warnOfSchemas(connection: Connection): Promise<readonly SchemaRisk[]> {
   const risks = await findSchemaRisks(connection);
-  for (const { text, cure } of risks) connection.warn(`Warning: ${text}: ${cure}`);
+  for (const risk of risks) connection.warn(`Warning: ${inWords(risk)}`);
   return risks;
 }
 
-function describe({ schema, roles, by }: SharedSchema): Omit<SchemaRisk, 'line'> {
+function describe({ schema, roles, by, table }: FoundRisk): Omit<Problem, 'code'> {
   const place = `the schema ${schema}, where the service finds its tables`;
   const otherPath = 'or name other schemas: alter role … set search_path = …;';
   if (by === 'create') {
-    const cure = `revoke create on schema ${schema} from ${roles};`;
-    return { text: `other roles may create objects in ${place}: ${roles}`, cure };
+    const fix = `revoke create on schema ${schema} from ${roles};`;
+    return { text: `other roles may create objects in ${place}: ${roles}`, fix };
   }
   if (by === 'ownership') {
-    return { text: `another role owns ${place}: ${roles}`, cure: `alter schema ${schema} owner to …; ${otherPath}` };
+    return { text: `another role owns ${place}: ${roles}`, fix: `alter schema ${schema} owner to …; ${otherPath}` };
   }
   if (by === 'create on the database') {
     const text = `other roles may create the schema ${schema}, where the service looks for its tables: ${roles}`;
-    return { text, cure: `revoke create on database … from ${roles}; ${otherPath}` };
+    return { text, fix: `revoke create on database … from ${roles}; ${otherPath}` };
   }
-  const table = by.replace('ownership of ', '');
   const text = `another role owns the table ${schema}.${table}, and so what its triggers do: ${roles}`;
-  const cure = `if it belongs there: alter table ${schema}.${table} owner to …; otherwise drop it`;
-  return { text, cure };
+  const fix = `if it belongs there: alter table ${schema}.${table} owner to …; otherwise drop it`;
+  return { text, fix };
 }

@@ -1,3 +1,4 @@
+import type { Problem } from '../../domain/problem.ts';
 import { loggableFault, TableUnusable } from './fault.ts';
 
 /** A change of state that lasts. */
@@ -13,7 +14,7 @@ export interface TableProbe {
   /** @param isSuspected a fault is known: what only a real write finds out, such as a full disk, is worth one that is undone. */
   check(isSuspected?: boolean): Promise<void>;
   /** What is hardly meant, although the table can be used. */
-  note?(): Promise<string | undefined>;
+  note?(): Promise<Problem | undefined>;
 }
 
 /** Milliseconds between probes of a table that is well, of one that may have changed, and of one whose fault has lasted. */
@@ -37,7 +38,7 @@ export class TableHealth {
   isThere = false;
   /** Why the table cannot be used; undefined if it can, or if the fault may pass. */
   fault: unknown;
-  note: string | undefined;
+  note: Problem | undefined;
   /** Set when a statement fails, until the next probe begins. */
   isSuspected = false;
   readonly #probe: TableProbe;

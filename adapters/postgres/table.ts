@@ -181,38 +181,46 @@ async function create({ name }: TableDefinition, connection: Connection): Promis
   } catch (fault) {
     if (hasState(fault, SQLSTATE.createdConcurrently)) return false;
     if (hasState(fault, SQLSTATE.creationDenied)) {
-      throw new TableUnusable(
-        `table ${name} does not exist, and the database role may not create it: run npm run migrate`,
-      );
+      const fix = 'npm run migrate -- --grant-to <role>, with the DATABASE_URL of a role that may create tables';
+      throw missing(name, fix, ', and the database role may not create it');
     }
     throw fault;
   }
 }
 
+function missing(table: string, fix: string, more = ''): TableUnusable {
+  return new TableUnusable({ code: 'table_missing', text: `table ${table} does not exist${more}`, fix });
+}
+
+const ADD_COLUMN =
+  'add it: no program of the service changes a table that exists. If the table is that of another application, give the service a schema or a database of its own: ?options=-c%20search_path%3D<schema> in DATABASE_URL';
+const GRANT = 'npm run doctor shows the statement, and npm run migrate -- --grant-to <role> runs it';
+
 function assertUsable(definition: TableDefinition, found: readonly Column[]): void {
   const { name: table, columns, optional, access } = definition;
-  const cure = table === 'clients' ? `: ${BRING_BACK}` : '';
-  if (found.length === 0) throw new TableUnusable(`table ${table} does not exist${cure}`);
+  if (found.length === 0) throw missing(table, table === 'clients' ? BRING_BACK : 'npm run migrate creates it');
   const without = (isGood: (column: Column) => boolean) =>
     Object.values(columns).filter((name) => !found.some((column) => column.name === name && isGood(column)));
-  const lacking = without(() => true);
-  const missing = lacking.filter((name) => !optional.includes(name));
-  if (missing.length > 0) {
-    const migrate = missing.includes('details') ? ': run npm run migrate' : '';
-    throw new TableUnusable(`table ${table} lacks the column ${missing.join(', ')}${migrate}`);
+  const absent = without(() => true);
+  const lacking = absent.filter((name) => !optional.includes(name));
+  if (lacking.length > 0) {
+    const text = `table ${table} lacks the column ${lacking.join(', ')}`;
+    const fix = lacking.includes('details') ? 'run npm run migrate' : ADD_COLUMN;
+    throw new TableUnusable({ code: 'column_missing', text, fix });
   }
-  const unreadable = without(({ readable }) => readable).filter((name) => !lacking.includes(name));
+  const unreadable = without(({ readable }) => readable).filter((name) => !absent.includes(name));
   if (unreadable.length > 0) {
-    throw new TableUnusable(`the database role may not read the column ${unreadable.join(', ')} of table ${table}`);
+    const text = `the database role may not read the column ${unreadable.join(', ')} of table ${table}`;
+    throw new TableUnusable({ code: 'grant_missing', text, fix: GRANT });
   }
   if (access === 'read and write' && found.some(({ writable }) => !writable)) {
-    throw new TableUnusable(`the database role may not insert, update and delete rows of table ${table}`);
+    const text = `the database role may not insert, update and delete rows of table ${table}`;
+    throw new TableUnusable({ code: 'grant_missing', text, fix: GRANT });
   }
   const changes = table === 'clients' ? found.flatMap(changesOf) : [];
   if (changes.length > 0) {
-    throw new TableUnusable(
-      `table clients has another shape than the service needs: alter table clients ${changes.join(', ')};`,
-    );
+    const text = 'table clients has another shape than the service needs';
+    throw new TableUnusable({ code: 'table_shape', text, fix: `alter table clients ${changes.join(', ')};` });
   }
 }
 

@@ -1,11 +1,9 @@
-import { type Counter, Histogram, type Registry } from '@prometheus-io/client';
+import { Histogram, type Registry } from '@prometheus-io/client';
 import type { DatabaseName, PoolLoad, StatementTimes } from '../../application/ports/telemetry.ts';
 import type { MetricValues } from './metric-values.ts';
 
 /** From a tenth of a millisecond, which a look-up on the same machine takes, to five seconds, above the usual deadline. */
 const BUCKETS_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
-
-const DURATION = 'auth_database_statement_duration_seconds';
 
 /** What the service uses databases for, by the names that `/readyz` has: a pool of connections, and statements of requests. */
 export class DatabaseMetrics {
@@ -14,7 +12,7 @@ export class DatabaseMetrics {
 
   constructor(registry: Registry) {
     this.#duration = new Histogram({
-      name: DURATION,
+      name: 'auth_database_statement_duration_seconds',
       help: 'Seconds that a statement of a request took, with the wait for a connection, and whether the database answered it.',
       labelNames: ['dependency', 'outcome'],
       buckets: BUCKETS_SECONDS,
@@ -47,30 +45,4 @@ export class DatabaseMetrics {
     };
     return { answered: seriesOf('answered'), failed: seriesOf('failed') };
   }
-
-  /** The statements that the database has answered for a use, and their seconds together. */
-  async answered(dependency: DatabaseName): Promise<{ readonly count: number; readonly seconds: number }> {
-    const values = await seriesOf(this.#duration);
-    const sumOf = (series: 'count' | 'sum') =>
-      values.find(
-        ({ labels, metricName }) =>
-          metricName === `${DURATION}_${series}` && labels.dependency === dependency && labels.outcome === 'answered',
-      )?.value ?? 0;
-    return { count: sumOf('count'), seconds: sumOf('sum') };
-  }
-}
-
-/** One value of a metric. Of a histogram, each bucket has its upper bound as the label `le`. */
-interface Value<Label extends string> {
-  readonly value: number;
-  readonly labels: Readonly<Partial<Record<Label | 'le', string | number>>>;
-  /** Of a histogram: its name with `_bucket`, `_sum` or `_count`. */
-  readonly metricName?: string;
-}
-
-/** The values of a metric, with labels that can only be those of the metric. */
-export async function seriesOf<Label extends string>(
-  metric: Counter<Label> | Histogram<Label>,
-): Promise<readonly Value<Label>[]> {
-  return (await metric.get()).values as readonly Value<Label>[];
 }

@@ -8,16 +8,13 @@ import type {
   HttpLoad,
   LogLoad,
   PoolLoad,
-  ProcessFigures,
   StatementTimes,
+  StatusFigures,
 } from '../../application/ports/telemetry.ts';
 import { DatabaseMetrics } from './database-metrics.ts';
 import { EventLoopDelay } from './event-loop-delay.ts';
 import { type Measure, MetricValues } from './metric-values.ts';
 import { RequestMetrics } from './request-metrics.ts';
-
-/** The least that the delays for the status page cover, in milliseconds. Its samples are 5 s apart, with readings between. */
-const STATUS_DELAYS_MS = 4_000;
 
 const NO_LOG: LogLoad = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 0 };
 
@@ -28,11 +25,8 @@ export class ProcessMetrics {
   readonly #log: LogLoad;
   readonly #cache: (() => CacheLoad) | undefined;
   readonly #delay = new EventLoopDelay();
-  /** Made when it is first needed: a monitor has a timer. */
-  #statusDelay: EventLoopDelay | undefined;
   readonly #measures: Measure[] = [];
   #databases: DatabaseMetrics | undefined;
-  #http: { readonly load: HttpLoad } | undefined;
 
   /** @param cache that of verified secrets. */
   constructor(log = NO_LOG, cache?: () => CacheLoad) {
@@ -43,6 +37,11 @@ export class ProcessMetrics {
   /** Counts a request; see {@link RequestMetrics}. */
   get count(): RequestMetrics['count'] {
     return this.#requests.count;
+  }
+
+  /** What the status shows of the requests; see {@link RequestMetrics}. */
+  figures(tokenRoute: string): Promise<StatusFigures> {
+    return this.#requests.figures(tokenRoute);
   }
 
   /** Adds what is read at each scrape. */
@@ -58,7 +57,6 @@ export class ProcessMetrics {
 
   /** Adds what the public port holds. Called once. */
   measureHttp(http: { readonly load: HttpLoad }, admission: Admission): void {
-    this.#http = http;
     this.add((values) => measureHttp(values, http.load, admission));
   }
 
@@ -71,34 +69,6 @@ export class ProcessMetrics {
     for (const measure of this.#measures) await measure(values);
     const text = `${await this.#registry.metrics()}\n${await values.text()}`;
     return { contentType: this.#registry.contentType, text };
-  }
-
-  /**
-   * What the status shows. A scrape does not notice.
-   * @param tokenRoute the declared path of the token endpoint.
-   */
-  async figures(tokenRoute: string): Promise<ProcessFigures> {
-    this.#statusDelay ??= new EventLoopDelay(STATUS_DELAYS_MS);
-    const [cache, http] = [this.#cache?.(), this.#http?.load];
-    const lookUps = await this.#databases?.answered('client repository');
-    return {
-      totals: {
-        status: {
-          ...(await this.#requests.totals(tokenRoute)),
-          cache_hits: cache?.hits ?? 0,
-          cache_misses: (cache?.lookUps ?? 0) - (cache?.hits ?? 0),
-          connections_dropped: http?.dropped ?? 0,
-          log_lines_lost: this.#log.linesLost,
-        },
-        ...(await this.#requests.durations(tokenRoute)),
-        lookUps: lookUps?.count ?? 0,
-        lookUpSeconds: lookUps?.seconds ?? 0,
-      },
-      cpuSeconds: cpuSeconds(),
-      memoryBytes: process.memoryUsage.rss(),
-      eventLoopP99: this.#statusDelay.read()['0.99'],
-      connections: http?.connections ?? 0,
-    };
   }
 
   /** These replace the library's default metrics, which come all together and observe every garbage collection. */

@@ -2,22 +2,24 @@ import { type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import { inWords, type Problem } from '../../domain/problem.ts';
 
-/** Why the file of the registrations cannot be used, in words for an operator. The message ends in the cure. */
+/** Why the file of the registrations cannot be used. */
 export class FileUnusable extends Error {
-  readonly cure: string;
+  readonly problem: Problem;
   /** Whether the service would find the same at each further attempt, so that it had better not start. */
   readonly lasts: boolean;
 
-  constructor(path: string, problem: string, cure: string, lasts = true) {
-    super(`${path} ${problem}: ${cure}`);
+  constructor(path: string, problem: string, fix: string, lasts = true) {
+    const carried = { code: 'DATABASE_FILE', text: `${path} ${problem}`, fix };
+    super(inWords(carried));
     this.name = 'FileUnusable';
-    this.cure = cure;
+    this.problem = carried;
     this.lasts = lasts;
   }
 }
 
-type FileProblem = readonly [problem: string, cure: string, lasts?: boolean];
+type FileProblem = readonly [problem: string, fix: string, lasts?: boolean];
 
 const NO_RIGHT: FileProblem = [
   'cannot be opened or created by this user',
@@ -74,8 +76,8 @@ export function explain(path: string, fault: unknown): unknown {
   } catch (reason) {
     return explainSystem(path, reason);
   }
-  const [problem, cure, lasts] = PROBLEMS[code] ?? [`fails with code ${code} of SQLite`, 'restore it from a backup'];
-  return new FileUnusable(path, problem, cure, lasts);
+  const [problem, fix, lasts] = PROBLEMS[code] ?? [`fails with code ${code} of SQLite`, 'restore it from a backup'];
+  return new FileUnusable(path, problem, fix, lasts);
 }
 
 /** A fault that names another file, such as that of the audit log, is not about this one. */
@@ -90,10 +92,10 @@ function explainSystem(path: string, fault: unknown): unknown {
 export const BRING_BACK = 'bring it back, from a backup or from where it was moved to';
 export const MIGRATE = `npm run migrate creates it; if it was there before, ${BRING_BACK}`;
 
-/** @param cure if only the file is missing. */
-export function missing(path: string, cure = MIGRATE): FileUnusable {
+/** @param fix if only the file is missing. */
+export function missing(path: string, fix = MIGRATE): FileUnusable {
   const folder = found(dirname(path));
-  if (folder?.isDirectory()) return new FileUnusable(path, 'does not exist', cure);
+  if (folder?.isDirectory()) return new FileUnusable(path, 'does not exist', fix);
   return new FileUnusable(path, ...(folder ? IN_FILE : NO_FOLDER));
 }
 

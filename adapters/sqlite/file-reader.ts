@@ -5,6 +5,7 @@ import { PeriodicTask } from '../../application/periodic-task.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Dependency, Readiness } from '../../application/ports/health-check.ts';
 import type { StatementTimes } from '../../application/ports/telemetry.ts';
+import { problemIn } from '../../domain/problem.ts';
 import { BRING_BACK, exists, explain, FileUnusable, MIGRATE, missing } from './file-fault.ts';
 import { schemaVersion } from './file-schema.ts';
 
@@ -69,7 +70,9 @@ export class FileReader implements Dependency {
   }
 
   readiness(): Readiness {
-    if (this.#fault !== undefined) return { ready: false, reason: messageOf(this.#fault) };
+    if (this.#fault !== undefined) {
+      return { ready: false, reason: problemIn(this.#fault) ?? { code: 'fault', text: messageOf(this.#fault) } };
+    }
     return { ready: true, ...(!this.#hasClient && { note: NO_CLIENT }) };
   }
 
@@ -109,15 +112,15 @@ export class FileReader implements Dependency {
   /** Opens the file, or opens it again if the path leads to another one, and reads its schema. False if it cannot be used. */
   #look(): boolean {
     try {
-      const cure = this.#wasUsable ? BRING_BACK : MIGRATE;
-      if (!exists(this.#path)) throw missing(this.#path, cure);
+      const fix = this.#wasUsable ? BRING_BACK : MIGRATE;
+      if (!exists(this.#path)) throw missing(this.#path, fix);
       const identity = identityOf(this.#path);
       if (this.#database === undefined || identity !== this.#identity) {
         this.#closeDatabase();
         this.#database = new DatabaseSync(this.#path, { readOnly: true, timeout: BUSY_MS });
         this.#identity = identity;
       }
-      schemaVersion(this.#database, this.#path, cure);
+      schemaVersion(this.#database, this.#path, fix);
       this.#hasClient = this.#database.prepare('select id from clients limit 1').get() !== undefined;
       for (const text of this.#texts) this.#prepare(text);
     } catch (fault) {

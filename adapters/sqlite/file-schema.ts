@@ -15,9 +15,9 @@ export function readNumber(database: DatabaseSync, statement: string): number {
 
 /**
  * How many migrations the file has had; 0 for an empty one. Throws FileUnusable if it belongs to another program, or has a newer
- * schema or a table or view in the place of one of these, or with a cure if it has not had all of them; and the faults of SQLite.
+ * schema or a table or view in the place of one of these, or with a fix if it has not had all of them; and the faults of SQLite.
  */
-export function schemaVersion(database: DatabaseSync, path: string, cure?: string): number {
+export function schemaVersion(database: DatabaseSync, path: string, fix?: string): number {
   const [owner, version] = ['application_id', 'user_version'].map((name) => readNumber(database, `pragma ${name}`));
   const isEmpty = owner === 0 && readNumber(database, 'select count(*) from sqlite_schema') === 0;
   if (owner !== APPLICATION_ID && !isEmpty) {
@@ -30,7 +30,7 @@ export function schemaVersion(database: DatabaseSync, path: string, cure?: strin
   if (foreign !== undefined) {
     throw new FileUnusable(path, `has a ${foreign} that this service has not created`, 'restore it from a backup');
   }
-  if (cure !== undefined && version !== MIGRATIONS.length)
-    throw new FileUnusable(path, 'has no table clients, or an older schema', cure);
+  if (fix !== undefined && version !== MIGRATIONS.length)
+    throw new FileUnusable(path, 'has no table clients, or an older schema', fix);
   return version ?? 0;
 }

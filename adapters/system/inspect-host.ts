@@ -23,10 +23,10 @@ export function inspectMemory(limit = memoryLimit()): readonly Finding[] {
 export function inspectOpenFiles(plan: OpenFilesPlan, connections: number): readonly Finding[] {
   const tooFew = openFilesProblem(plan);
   const within = connectionsWithin(plan);
-  const cure = `raise the limit to ${plan.limit + connections - within}: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of docker`;
-  if (tooFew !== undefined) return [problem(tooFew, cure)];
+  const fix = `raise the limit to ${plan.limit + connections - within}: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of docker`;
+  if (tooFew !== undefined) return [problem(tooFew, fix)];
   if (within >= connections) return [fine(`the service may have ${connections} connections`)];
-  return [note(`the service may have ${within} connections instead of ${connections}`, cure)];
+  return [note(`the service may have ${within} connections instead of ${connections}`, fix)];
 }
 
 /**
@@ -39,9 +39,9 @@ export function inspectKeyFile(
   readers: 'read' | 'readOutsideGroup' = 'read',
 ): readonly Finding[] {
   const whole = resolve(path);
-  const cure = readers === 'read' ? `chmod 600 ${whole}` : `chmod o-r ${whole}, or defaultMode 0440 of the Secret`;
+  const fix = readers === 'read' ? `chmod 600 ${whole}` : `chmod o-r ${whole}, or defaultMode 0440 of the Secret`;
   if (othersMay('write', path)) return [problem(`other users can write to ${whole}`, `chmod 600 ${whole}`)];
-  if (othersMay(readers, path)) return [note(`other users can read ${whole}, and with it ${harm}`, cure)];
+  if (othersMay(readers, path)) return [note(`other users can read ${whole}, and with it ${harm}`, fix)];
   const whose = readers === 'read' ? 'only its owner' : 'only its owner and its group';
   return [fine(`${whole} is usable, and ${whose} can read it`)];
 }
@@ -59,21 +59,21 @@ export function inspectWritableFile(path: string, use: { readonly isRequired: bo
     accessSync(target, constants.W_OK | (target === whole ? 0 : constants.X_OK));
   } catch (fault) {
     const { code } = fault as NodeJS.ErrnoException;
-    const cure =
+    const fix =
       code === 'ENOENT'
         ? `mkdir -p ${target}, and give it to the user of the service`
         : `give ${what} ${target} to the user of the service, uid ${process.getuid?.() ?? 'unknown'}`;
-    return [problem(`${whole} cannot be written (${code})`, cure)];
+    return [problem(`${whole} cannot be written (${code})`, fix)];
   }
   if (target === whole && !statSync(whole).isFile())
     return [note(`${whole} is no regular file`, 'name a regular file')];
   const { bavail, bsize } = statfsSync(target);
   const free = bavail * bsize;
   const text = `${whole} can be written, and its disk has ${inMb(free)} left`;
-  const cure = 'free space, or rotate the file';
+  const fix = 'free space, or rotate the file';
   if (free < DISK_FULL_BYTES && use.isRequired)
-    return [problem(`${text}: nobody gets a token without AUDIT_FILE`, cure)];
-  return [free < DISK_MIN_BYTES ? note(text, cure) : fine(text)];
+    return [problem(`${text}: nobody gets a token without AUDIT_FILE`, fix)];
+  return [free < DISK_MIN_BYTES ? note(text, fix) : fine(text)];
 }
 
 function inMb(bytes: number): string {

@@ -58,10 +58,14 @@ export class KeyRotationTimer implements HealthCheck {
   readiness(): Readiness {
     const offset = this.#ring.clockOffsetSeconds() ?? 0;
     const isOff = Math.abs(offset) > CLOCK_OFFSET_SECONDS_NOTED;
-    const clock = `the clock is ${Math.abs(offset).toFixed(1)} s ${offset > 0 ? 'ahead of' : 'behind'} that of the key directory`;
+    const side = offset > 0 ? 'ahead of' : 'behind';
+    const clock = `the clock is ${Math.abs(offset).toFixed(1)} s ${side} that of the key directory`;
     const reason = this.#ring.whyNotSigning();
-    if (reason !== undefined) return { ready: false, reason: isOff ? `${reason} (${clock})` : reason };
-    const note = isOff ? clock : this.#ring.note();
+    if (reason !== undefined) {
+      return { ready: false, reason: isOff ? { ...reason, text: `${reason.text} (${clock})` } : reason };
+    }
+    const fix = 'correct the clock of this machine or of the database (NTP)';
+    const note = isOff ? { code: 'clock_off', text: clock, fix } : this.#ring.note();
     return note === undefined ? { ready: true } : { ready: true, note };
   }
 

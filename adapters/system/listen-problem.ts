@@ -1,3 +1,4 @@
+import type { Problem } from '../../domain/problem.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 
 /** What the errors of Node.js have beside code and system call. */
@@ -19,7 +20,7 @@ export interface ListeningPlace {
 export async function namePortProblem<Started>(
   places: readonly ListeningPlace[],
   start: () => Promise<Started>,
-): Promise<Result<Started, readonly string[]>> {
+): Promise<Result<Started, readonly Problem[]>> {
   try {
     return success(await start());
   } catch (fault) {
@@ -34,21 +35,28 @@ export async function namePortProblem<Started>(
  *
  * @param fault the error of Node.js, with the address and the port that it tried.
  */
-export function listenProblem(fault: unknown, places: readonly ListeningPlace[]): string | undefined {
+export function listenProblem(fault: unknown, places: readonly ListeningPlace[]): Problem | undefined {
   const { code, syscall, port = 0, hostname } = (fault ?? {}) as NodeJS.ErrnoException & ListenFault;
   const place = places.find((known) => (syscall === 'listen' ? known.port === port : known.host === hostname));
   if (place === undefined || (syscall !== 'listen' && syscall !== 'getaddrinfo')) return undefined;
-  const { portSetting, hostSetting } = place;
-  if (syscall === 'getaddrinfo')
-    return `${hostSetting}: the name ${place.host} has no address (${code}): write an address of this machine, or 0.0.0.0 for all of them`;
+  const { portSetting, hostSetting, host } = place;
+  const of = (setting: string, text: string, fix: string) => {
+    return { code: setting, text: `${setting}: ${text} (${code})`, fix };
+  };
+  if (syscall === 'getaddrinfo') {
+    const fix = 'write an address of this machine, or 0.0.0.0 for all of them';
+    return of(hostSetting, `the name ${host} has no address`, fix);
+  }
   switch (code) {
     case 'EADDRINUSE':
-      return `${portSetting}: another program uses port ${port} (${code}): stop it, or set ${portSetting} to another port`;
+      return of(portSetting, `another program uses port ${port}`, `stop it, or set ${portSetting} to another port`);
     case 'EACCES':
-      return `${portSetting}: the user of this process may not listen on port ${port} (${code}): take a port from 1024 on`;
-    case 'EADDRNOTAVAIL':
-      return `${hostSetting}: ${place.host} is no address of this machine (${code}): write one that it has, or 0.0.0.0 for all of them`;
+      return of(portSetting, `the user of this process may not listen on port ${port}`, 'take a port from 1024 on');
+    case 'EADDRNOTAVAIL': {
+      const fix = 'write one that it has, or 0.0.0.0 for all of them';
+      return of(hostSetting, `${host} is no address of this machine`, fix);
+    }
     default:
-      return `${portSetting}: port ${port} cannot be opened (${code})`;
+      return of(portSetting, `port ${port} cannot be opened`, `set ${portSetting} to another port`);
   }
 }

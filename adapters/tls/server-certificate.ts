@@ -35,8 +35,8 @@ function readPrivateKey(text: string): KeyObject | string {
     return createPrivateKey(text);
   } catch {
     const hasPassphrase = /BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(text);
-    const cure = '; this one has a passphrase: write it without one by openssl pkey -in <this file> -out <new file>';
-    return `TLS_KEY_FILE: must be a private key in PEM without a passphrase${hasPassphrase ? cure : ''}`;
+    const fix = '; this one has a passphrase: write it without one by openssl pkey -in <this file> -out <new file>';
+    return `TLS_KEY_FILE: must be a private key in PEM without a passphrase${hasPassphrase ? fix : ''}`;
   }
 }
 
@@ -81,8 +81,8 @@ export function inspectCertificate(
   const until = `TLS_CERT_FILE is valid until ${expiresAt.toISOString()}`;
   const findings: Finding[] = [];
   if (!isForHost) {
-    const cure = 'get a certificate for the host of BASE_URL, or correct BASE_URL';
-    findings.push(problem(`TLS_CERT_FILE is for ${names}, not for ${host}`, cure));
+    const fix = 'get a certificate for the host of BASE_URL, or correct BASE_URL';
+    findings.push(problem(`TLS_CERT_FILE is for ${names}, not for ${host}`, fix));
   }
   if (Date.parse(leaf.validFrom) > now) {
     findings.push(problem('TLS_CERT_FILE is not valid yet', 'correct the clock, or wait'));

@@ -104,7 +104,9 @@ export class TlsTermination implements Dependency {
   readiness(): Readiness {
     const isOver = this.expiresAt.getTime() < Date.now();
     const text = this.#problem ?? (isOver ? 'TLS_CERT_FILE has expired' : undefined);
-    return text === undefined ? { ready: true } : { ready: true, note: text };
+    if (text === undefined) return { ready: true };
+    const fix = 'write a valid certificate and its key to the files; they are read again without a restart';
+    return { ready: true, note: { code: 'TLS_CERT_FILE', text, fix } };
   }
 
   async close(): Promise<void> {

@@ -8,6 +8,7 @@ import {
   signsUntil,
   verifyingKeysAt,
 } from '../../domain/key-chain.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { TokenKey } from '../../domain/token-key.ts';
 import { onceAtATime } from '../once-at-a-time.ts';
 import type { AuditLog, KeyEvent } from '../ports/audit-log.ts';
@@ -41,7 +42,31 @@ interface KeyRingTimes {
   readonly directoryAge: number | undefined;
 }
 
-const CLOCK_WRONG = 'the clock of this machine differs too much from that of the key directory';
+const CLOCK_WRONG: Problem = {
+  code: 'clock_wrong',
+  text: 'the clock of this machine differs too much from that of the key directory',
+  fix: 'correct the clock of this machine or of the database (NTP)',
+};
+
+/** What an operator can do about a ring that the storage does not give or take: its own check says why. */
+const RING_FIX = 'do what the check of the key directory says; it needs no restart';
+const UNREAD: Problem = { code: 'ring_unread', text: 'the key ring could not be read yet', fix: RING_FIX };
+const NO_KEY: Problem = {
+  code: 'no_key',
+  text: 'no key of the ring may sign any more, and none could be added',
+  fix: RING_FIX,
+};
+const UNKNOWN: Problem = { code: 'no_key', text: 'no key of the ring is known', fix: RING_FIX };
+const NOT_ADDED: Problem = {
+  code: 'key_not_added',
+  text: 'the next key could not be added to the ring',
+  fix: RING_FIX,
+};
+
+function problemOfKey({ kid, state, reason }: UnusableKey, what: 'opened' | 'used'): Problem {
+  const text = `the key ${kid} cannot be ${what}: ${reason}`;
+  return { code: `key_${state}`, text, fix: `bring its secret back, or revoke it: npm run keys -- revoke -- ${kid}` };
+}
 
 /** The ring is read every 5 s. After a longer time without an attempt, the process was stopped, and keys may have been revoked since. */
 const GAP_SECONDS = 10;
@@ -90,7 +115,7 @@ export class KeyRing implements KeyProvider {
   async signingKey(): Promise<SigningKey> {
     await this.#catchUp();
     const key = this.#signing();
-    if (key === undefined) throw new DependencyUnavailable('signing key', new Error(this.whyNotSigning()));
+    if (key === undefined) throw new DependencyUnavailable('signing key', new Error(this.whyNotSigning()?.text));
     if (key.kid !== this.#lastSigning) this.#recordSigning(key);
     return key.pair;
   }
@@ -99,7 +124,7 @@ export class KeyRing implements KeyProvider {
     const { clock } = this.#parts;
     const askedAt = clock.seconds();
     await this.#catchUp();
-    if (this.#isClockWrong()) throw new DependencyUnavailable('clock', new Error(CLOCK_WRONG));
+    if (this.#isClockWrong()) throw new DependencyUnavailable('clock', new Error(CLOCK_WRONG.text));
     const find = () => this.#verifying().find((key) => key.kid === kid)?.pair.publicKey;
     if (find() !== undefined || this.#opened.isRevoked(kid)) return find();
     // The second one, if the first had begun before this key was added.
@@ -108,7 +133,7 @@ export class KeyRing implements KeyProvider {
       await this.read().catch(() => {});
     }
     const unusable = this.unusable().find((key) => key.kid === kid);
-    const reason = unusable?.state === 'locked' ? unusable.reason : this.whyNotVerifying();
+    const reason = unusable?.state === 'locked' ? unusable.reason : this.whyNotVerifying()?.text;
     const fault = this.#fault?.fault ?? (reason === undefined ? undefined : new Error(reason));
     // The token may be valid.
     if (find() === undefined && fault !== undefined) throw new DependencyUnavailable('key directory', fault);
@@ -119,7 +144,7 @@ export class KeyRing implements KeyProvider {
     await this.#catchUp();
     const keys = this.#verifying().map(({ pair }) => ({ ...pair.jwk }));
     // A reader may drop its cached keys when it gets an empty set.
-    if (keys.length === 0) throw new DependencyUnavailable('key set', new Error(this.whyNotVerifying()));
+    if (keys.length === 0) throw new DependencyUnavailable('key set', new Error(this.whyNotVerifying()?.text));
     return keys.toSorted((one, other) => (one.kid < other.kid ? -1 : 1));
   }
 
@@ -129,27 +154,27 @@ export class KeyRing implements KeyProvider {
     return isOld || this.#isClockWrong() ? 0 : Math.min(MAX_AGE_SECONDS, half);
   }
 
-  /** Why no key may sign now, in words for an operator; undefined if one may. */
-  whyNotSigning(): string | undefined {
+  /** Why no key may sign now; undefined if one may. */
+  whyNotSigning(): Problem | undefined {
     if (this.#isClockWrong()) return CLOCK_WRONG;
     if (this.#signing() !== undefined) return undefined;
-    if (this.#readAt === -Infinity) return 'the key ring could not be read yet';
+    if (this.#readAt === -Infinity) return UNREAD;
     const [unusable] = this.unusable();
-    if (unusable !== undefined) return `the key ${unusable.kid} cannot be opened: ${unusable.reason}`;
-    return 'no key of the ring may sign any more, and none could be added';
+    if (unusable !== undefined) return problemOfKey(unusable, 'opened');
+    return NO_KEY;
   }
 
-  /** Why no token can be verified now, in words for an operator; undefined if those of known keys can. */
-  whyNotVerifying(): string | undefined {
+  /** Why no token can be verified now; undefined if those of known keys can. */
+  whyNotVerifying(): Problem | undefined {
     if (this.#isClockWrong()) return CLOCK_WRONG;
-    return this.#verifying().length === 0 ? 'no key of the ring is known' : undefined;
+    return this.#verifying().length === 0 ? UNKNOWN : undefined;
   }
 
   /** What an operator should know while keys can sign; undefined if there is nothing. */
-  note(): string | undefined {
+  note(): Problem | undefined {
     const [unusable] = this.unusable();
-    if (unusable !== undefined) return `the key ${unusable.kid} cannot be used: ${unusable.reason}`;
-    return this.#writeFault === undefined ? undefined : 'the next key could not be added to the ring';
+    if (unusable !== undefined) return problemOfKey(unusable, 'used');
+    return this.#writeFault === undefined ? undefined : NOT_ADDED;
   }
 
   /** The keys of the ring that cannot be opened. */

@@ -1,7 +1,9 @@
-/** Whether a part of the service can do its work now, and if not, why not, in words for an operator. */
+import type { Problem } from '../../domain/problem.ts';
+
+/** Whether a part of the service can do its work now, and if not, why not. */
 export type Readiness =
-  | { readonly ready: true; readonly note?: string }
-  | { readonly ready: false; readonly reason: string };
+  | { readonly ready: true; readonly note?: Problem }
+  | { readonly ready: false; readonly reason: Problem };
 
 /** Something that the service needs in order to answer requests. */
 export interface HealthCheck {
@@ -11,11 +13,25 @@ export interface HealthCheck {
 }
 
 /** A check as `/readyz` shows it. */
-export type CheckState = Readiness & { readonly name: string };
+export type CheckState = { readonly name: string; readonly fix?: string } & (
+  | { readonly ready: true; readonly note?: string }
+  | { readonly ready: false; readonly reason: string }
+);
 
 /** What each check says now. */
 export function statesOf(checks: readonly HealthCheck[]): readonly CheckState[] {
-  return checks.map((check) => ({ name: check.name, ...check.readiness() }));
+  return checks.map((check) => {
+    const state = check.readiness();
+    const { text, fix } = problemOf(state) ?? {};
+    const [name, more] = [check.name, fix === undefined ? {} : { fix }];
+    if (state.ready === false) return { name, ready: false, reason: state.reason.text, ...more };
+    return { name, ready: true, ...(text !== undefined && { note: text }), ...more };
+  });
+}
+
+/** What is wrong, whether or not the service can continue; undefined if nothing is. */
+export function problemOf(readiness: Readiness): Problem | undefined {
+  return readiness.ready === false ? readiness.reason : readiness.note;
 }
 
 /** 0 ready, 1 ready with a note, 2 not ready. */

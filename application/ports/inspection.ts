@@ -5,7 +5,7 @@ export interface Finding {
   /** In words for an operator; never a secret. */
   readonly text: string;
   /** What to do about it. */
-  readonly cure?: string;
+  readonly fix?: string | undefined;
 }
 
 /** Looks at a part of what a service depends on, and changes nothing. */
@@ -20,10 +20,10 @@ export function fine(text: string): Finding {
   return { state: 'ok', text };
 }
 
-export function note(text: string, cure: string): Finding {
-  return { state: 'note', text, cure };
+export function note(text: string, fix: string | undefined): Finding {
+  return { state: 'note', text, fix };
 }
 
-export function problem(text: string, cure: string): Finding {
-  return { state: 'problem', text, cure };
+export function problem(text: string, fix: string | undefined): Finding {
+  return { state: 'problem', text, fix };
 }

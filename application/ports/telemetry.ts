@@ -99,7 +99,7 @@ export interface Admission {
 export const DATABASES = ['client repository', 'key directory', 'used assertions'] as const;
 
 /** One of these, or a table beside the one of the clients. */
-export type DatabaseName = (typeof DATABASES)[number] | `table ${string}`;
+export type DatabaseName = (typeof DATABASES)[number];
 
 /** The connections of a pool at one moment. */
 export interface PoolLoad {
@@ -135,38 +135,21 @@ export type Verifications = Readonly<Record<'running' | 'fifo' | 'overflow' | 's
 /** How many durations were at most as long as each bound, in seconds. The last bound is `+Inf`. */
 export type DurationCounts = Readonly<Record<string, number>>;
 
-/** What the status shows of what was counted since the start. */
+/** What the status shows of what was counted since startup. */
 export interface StatusTotals {
-  readonly tokens: number;
   readonly requests: number;
-  /** By reason. */
+  readonly tokens: number;
+  /** By reason, at all paths of the public port. */
   readonly refusals: Readonly<Record<string, number>>;
-  readonly cache_hits: number;
-  readonly cache_misses: number;
-  readonly connections_dropped: number;
-  readonly log_lines_lost: number;
+  /** Those of the refusals that no declared path was asked for, and that are no fault of the service: strangers. */
+  readonly unknown_paths: Readonly<Record<string, number>>;
 }
 
-/** What was counted since the start. */
-export interface Totals {
-  readonly status: StatusTotals;
-  /** How long answers of the token endpoint took. */
+/** What was counted since startup. */
+export interface StatusFigures {
+  readonly totals: StatusTotals;
+  /** How long responses with a token took. */
   readonly issued: DurationCounts;
-  readonly refused: DurationCounts;
-  /** Look-ups of clients that the database has answered, and their seconds together. */
-  readonly lookUps: number;
-  readonly lookUpSeconds: number;
-}
-
-/** What the status shows of the process. */
-export interface ProcessFigures {
-  readonly totals: Totals;
-  readonly cpuSeconds: number;
-  readonly memoryBytes: number;
-  /** Delay of timers over the last seconds: the 99th percentile. */
-  readonly eventLoopP99: number;
-  /** To the public port. */
-  readonly connections: number;
 }
 
 /** Metrics as a scraper receives them. */

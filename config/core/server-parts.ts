@@ -1,4 +1,3 @@
-import type { DependencyContainer } from 'tsyringe';
 import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
 import { RejectionDelay } from '../../adapters/http/admission/rejection-delay.ts';
 import { ResponsePacing } from '../../adapters/http/admission/response-pacing.ts';
@@ -8,103 +7,110 @@ import { publicRoutes } from '../../adapters/http/endpoints/public-routes.ts';
 import { recordRefusedTokenRequests } from '../../adapters/http/endpoints/refused-token-requests.ts';
 import { clientAddressBehind } from '../../adapters/http/parsing/client-address.ts';
 import { ownHosts } from '../../adapters/http/parsing/own-hosts.ts';
-import { HttpServer } from '../../adapters/http/server/http-server.ts';
-import { Lifecycle } from '../../adapters/http/server/running-server.ts';
+import { HttpServer, type HttpServerParts } from '../../adapters/http/server/http-server.ts';
+import type { Route } from '../../adapters/http/server/koa-application.ts';
+import { Lifecycle, type RequestServer } from '../../adapters/http/server/running-server.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
-import { ProcessMetrics } from '../../adapters/prom-client/process-metrics.ts';
-import type { RequestLog } from '../../application/ports/telemetry.ts';
-import type { Service } from '../capability.ts';
-import { LISTS, PARTS } from '../parts.ts';
-import { type Get, part } from '../registration.ts';
+import { describeRequest } from '../../adapters/tracing/active-span.ts';
+import type { Admission, RequestLog } from '../../application/ports/telemetry.ts';
+import type { Feature } from '../feature.ts';
+import { type Core, PARTS, part } from '../parts.ts';
+import type { Configuration } from '../settings/configuration.ts';
 import { connectionsMax, MANAGEMENT_CONNECTIONS_MAX } from '../settings/derived-values.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** Makes what answers requests. */
+export type CreateServer = (parts: HttpServerParts & Admission) => RequestServer;
 
 /** Probes come every second, so requests to the management port are not logged. Health is logged when it changes. */
 const NO_LOG: RequestLog = { info: () => {}, error: () => {} };
 
-/** The two ports with their routes, and what measures them. */
-export function registerServerParts(parts: DependencyContainer, { configuration, settings }: Service): void {
-  part(parts, PARTS.processMetrics, (get) => {
-    return new ProcessMetrics(get(PARTS.logDestination), () => get(PARTS.verifiedSecrets));
-  });
-  part(parts, PARTS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
-  part(parts, PARTS.rejectionDelay, () => new RejectionDelay());
-  part(parts, PARTS.lifecycle, () => new Lifecycle());
-  const serverParts = (get: Get) => ({
-    authorizeRequest: get(PARTS.authorizeRequest),
-    ids: get(PARTS.ids),
-    rejectionDelay: get(PARTS.rejectionDelay),
-    timeouts: configuration.httpTimeouts,
-    onFault: createStateLog(get(PARTS.log)),
-  });
+/** What both ports, and what waits for them, have in common. */
+export function registerAdmission(core: Core): void {
+  part(core, PARTS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
+  part(core, PARTS.rejectionDelay, () => new RejectionDelay());
+  part(core, PARTS.lifecycle, () => new Lifecycle());
+}
 
-  part(parts, PARTS.routes, (get) => {
-    const { TOKEN_ISSUER: issuer, BASE_URL: baseUrl, TOKEN_SIGNING_ALG: algorithm, METADATA_SCOPES: scopes } = settings;
-    return publicRoutes({
-      issueToken: get(PARTS.issueToken),
-      keyProvider: get(PARTS.keyProvider),
-      load: get(PARTS.loadLimit),
-      methods: settings.CLIENT_AUTHENTICATION_METHODS,
-      responseScope: settings.TOKEN_RESPONSE_SCOPE,
-      metadata: { issuer, baseUrl, algorithm, scopes, compatibility: settings.METADATA_COMPATIBILITY },
-      publicMetadata: settings.PUBLIC_METADATA,
-      furtherRoutes: get.all(LISTS.publicRoutes).flat(),
-    });
-  });
-  part(parts, PARTS.publicApplication, (get) => {
-    const { TRUSTED_PROXIES: trusted } = settings;
-    const counters = [get(PARTS.processMetrics), ...get.all(LISTS.requestCounters)];
-    return {
-      ...serverParts(get),
-      ...(trusted && { clientAddress: clientAddressBehind(trusted) }),
-      log: get(PARTS.log),
-      metrics: {
-        count: (line) => {
-          for (const counter of counters) counter.count(line);
-        },
+/** The routes of the management port, with those that features add. */
+export function managementRoutesOf(core: Core, features: readonly Feature[]): readonly Route[] {
+  const metrics = core.resolve(PARTS.processMetrics);
+  const verificationChecks = () => [core.resolve(PARTS.lifecycle), core.resolve(PARTS.keyRotation).verification];
+  return [
+    ...managementRoutes(core.resolve(PARTS.healthChecks), verificationChecks, () => metrics.exposition()),
+    ...features.flatMap(({ managementRoutes: added = [] }) => added),
+  ];
+}
+
+/** The public port, with its routes and those that features add. */
+export function publicServer(
+  core: Core,
+  configuration: Configuration,
+  features: readonly Feature[],
+  create: CreateServer = (parts) => new HttpServer(parts),
+): RequestServer {
+  const { settings } = configuration;
+  const { TRUSTED_PROXIES: trusted, PUBLIC_METADATA: isPublic } = settings;
+  part(core, PARTS.routes, () => routesOf(core, settings, features));
+  const metrics = core.resolve(PARTS.processMetrics);
+  const counters = [metrics, ...features.flatMap(({ counter }) => counter ?? [])];
+  const parts = {
+    ...commonParts(core, configuration),
+    ...(trusted && { clientAddress: clientAddressBehind(trusted) }),
+    log: core.resolve(PARTS.log),
+    metrics: {
+      count: (line) => {
+        describeRequest(line);
+        for (const counter of counters) counter.count(line);
       },
-      load: get(PARTS.loadLimit),
-      responsePacing: new ResponsePacing(),
-      routes: get(PARTS.routes),
-      publicPrefix: settings.PUBLIC_METADATA ? WELL_KNOWN : undefined,
-      onRefusal: recordRefusedTokenRequests(get(PARTS.auditLog), get(PARTS.clock), settings.BASE_URL),
-    };
-  });
-  part(parts, PARTS.httpServer, (get) => {
-    const application = get(PARTS.publicApplication);
-    const server = new HttpServer({
-      ...application,
-      connectionsMax: connectionsMax(settings),
-      around: get.optional(PARTS.aroundRequests),
-      layers: get.all(LISTS.connectionLayers),
-    });
-    get(PARTS.processMetrics).measureHttp(server, application);
-    return server;
-  });
+    },
+    load: core.resolve(PARTS.loadLimit),
+    responsePacing: new ResponsePacing(),
+    routes: core.resolve(PARTS.routes),
+    publicPrefix: isPublic ? WELL_KNOWN : undefined,
+    onRefusal: recordRefusedTokenRequests(core.resolve(PARTS.auditLog), core.resolve(PARTS.clock), settings.BASE_URL),
+    connectionsMax: connectionsMax(settings),
+    layers: features.flatMap(({ layer }) => layer ?? []),
+  } satisfies HttpServerParts;
+  const server = create(parts);
+  metrics.measureHttp(server, parts);
+  core.registerInstance(PARTS.httpServer, server);
+  return server;
+}
 
-  part(parts, PARTS.healthChecks, (get) => () => {
-    return [
-      get(PARTS.lifecycle),
-      get(PARTS.logDestination),
-      ...get(PARTS.auditOutput).checks,
-      ...get(PARTS.dependencies),
-    ];
+function routesOf(core: Core, settings: Settings, features: readonly Feature[]): readonly Route[] {
+  const { TOKEN_ISSUER: issuer, BASE_URL: baseUrl, TOKEN_SIGNING_ALG: algorithm, METADATA_SCOPES: scopes } = settings;
+  return publicRoutes({
+    issueToken: core.resolve(PARTS.issueToken),
+    keyProvider: core.resolve(PARTS.keyProvider),
+    load: core.resolve(PARTS.loadLimit),
+    methods: settings.CLIENT_AUTHENTICATION_METHODS,
+    responseScope: settings.TOKEN_RESPONSE_SCOPE,
+    metadata: { issuer, baseUrl, algorithm, scopes, compatibility: settings.METADATA_COMPATIBILITY },
+    publicMetadata: settings.PUBLIC_METADATA,
+    furtherRoutes: features.flatMap(({ routes = [] }) => routes),
   });
-  part(parts, PARTS.managementRoutes, (get) => {
-    const verificationChecks = () => [get(PARTS.lifecycle), get(PARTS.keyRotation).verification];
-    const metrics = get(PARTS.processMetrics);
-    const own = managementRoutes(get(PARTS.healthChecks), verificationChecks, () => metrics.exposition());
-    return [...own, ...get.all(LISTS.managementRoutes).flat()];
+}
+
+export function managementServer(core: Core, configuration: Configuration, routes: readonly Route[]): HttpServer {
+  const { MANAGEMENT_HOST: host, MANAGEMENT_ALLOWED_HOSTS: allowed = [] } = configuration.settings;
+  return new HttpServer({
+    ...commonParts(core, configuration),
+    log: NO_LOG,
+    load: new LoadLimit(LOAD_LIMITS),
+    connectionsMax: MANAGEMENT_CONNECTIONS_MAX,
+    routes,
+    otherPaths: routes.find(({ access }) => access.kind === 'operator')?.access,
+    answersHost: ownHosts([host, ...allowed]),
   });
-  part(parts, PARTS.managementServer, (get) => {
-    const routes = get(PARTS.managementRoutes);
-    return new HttpServer({
-      ...serverParts(get),
-      log: NO_LOG,
-      load: new LoadLimit(LOAD_LIMITS),
-      connectionsMax: MANAGEMENT_CONNECTIONS_MAX,
-      routes,
-      otherPaths: routes.find(({ access }) => access.kind === 'operator')?.access,
-      answersHost: ownHosts([settings.MANAGEMENT_HOST, ...(settings.MANAGEMENT_ALLOWED_HOSTS ?? [])]),
-    });
-  });
+}
+
+function commonParts(core: Core, { httpTimeouts }: Configuration) {
+  return {
+    authorizeRequest: core.resolve(PARTS.authorizeRequest),
+    ids: core.resolve(PARTS.ids),
+    rejectionDelay: core.resolve(PARTS.rejectionDelay),
+    timeouts: httpTimeouts,
+    onFault: createStateLog(core.resolve(PARTS.log)),
+  };
 }

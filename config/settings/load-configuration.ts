@@ -1,23 +1,21 @@
 import { readClientsFile } from '../../adapters/files/clients-file.ts';
 import { jsonReader } from '../../adapters/files/json-fault.ts';
 import { HTTP_TIMEOUTS } from '../../adapters/http/server/http-server.ts';
+import { readIssuersFile } from '../../adapters/http-client/federated-jwt/read-issuers-file.ts';
+import { readKeySecrets } from '../../adapters/jwt/key-secrets.ts';
 import { readKeyFile } from '../../adapters/jwt/read-key-file.ts';
 import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
+import { readServerCertificate } from '../../adapters/tls/server-certificate.ts';
+import type { NewClient } from '../../domain/client-registration.ts';
+import { TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { readTokenAlgorithm } from '../../domain/token-key.ts';
-import { CAPABILITIES } from '../capabilities.ts';
-import type { Reading } from '../capability.ts';
-import type { Configuration } from './configuration.ts';
+import type { Configuration, ConfiguredIssuer } from './configuration.ts';
 import { databaseFileProblems, readDatabaseUrl } from './database-url.ts';
 import { invisibleEnd } from './invisible-ends.ts';
-import type { Environment, SettingsGroup } from './read-environment.ts';
-import { CORE_GROUPS, readSettings } from './settings.ts';
-
-/** The settings of all capabilities. */
-export const SLICES = CAPABILITIES.flatMap(({ settings }) => settings ?? []);
-
-/** All settings of the service. */
-export const SETTINGS_GROUPS: readonly SettingsGroup[] = [...Object.values(CORE_GROUPS), ...SLICES];
+import { readManagementToken } from './management-token.ts';
+import type { Environment } from './read-environment.ts';
+import { readSettings } from './settings.ts';
 
 /** Reads the environment and the files that it names. Fails with every problem of all of them, by name, without a value. */
 export function loadConfiguration(
@@ -32,7 +30,7 @@ export function loadConfiguration(
     const parsed = text.ok ? parse(text.value) : failure([text.problem]);
     return parsed.ok ? parsed : failure(parsed.problem.map((problem) => `${name}: ${problem}`));
   }
-  const settings = readSettings(environment, SLICES);
+  const settings = readSettings(environment);
   const clients =
     environment['CLIENT_REPOSITORY'] === 'memory'
       ? load('CLIENTS_FILE', jsonReader(readClientsFile))
@@ -41,27 +39,49 @@ export function loadConfiguration(
   const readKey = (text: string) => readKeyFile(text, algorithm);
   const keyFile = load('KEY_FILE', (text) => (text.trimStart().startsWith('{') ? jsonReader(readKey) : readKey)(text));
   const databaseUrl = load('DATABASE_URL_FILE', readDatabaseUrl);
-  const reading: Reading = {
-    environment,
-    settings: settings.ok ? settings.value : undefined,
-    clients: clients.ok ? (clients.value ?? []) : [],
-    load,
-  };
-  const own = CAPABILITIES.map(({ name, read }) => ({ name, read: read?.(reading) ?? success(undefined) }));
-  const ownProblems = own.flatMap(({ read }) => (read.ok ? [] : read.problem));
-  if (settings.ok && clients.ok && keyFile.ok && databaseUrl.ok && ownProblems.length === 0) {
-    const { DATABASE_URL = databaseUrl.value } = settings.value;
-    const problems =
-      DATABASE_URL === undefined ? [] : databaseFileProblems(DATABASE_URL.reveal(), environment, readTextFile);
-    if (problems.length > 0) return failure(problems);
-    return success({
-      settings: Object.freeze({ ...settings.value, DATABASE_URL }),
-      clients: clients.value ?? [],
-      keyFile: keyFile.value,
-      httpTimeouts: HTTP_TIMEOUTS,
-      own: new Map(own.map(({ name, read }) => [name, read.ok ? read.value : undefined])),
-    });
-  }
-  const loaded = [settings, clients, keyFile, databaseUrl];
-  return failure([...loaded.flatMap((part) => (part.ok ? [] : part.problem)), ...ownProblems]);
+  const keySecrets = load('KEY_SECRET_FILE', readKeySecrets);
+  const issuersFile = load('CLIENT_ASSERTION_ISSUERS_FILE', jsonReader(readIssuersFile));
+  const managementToken = load('MANAGEMENT_TOKEN_FILE', readManagementToken);
+  const [chain, key] = [load('TLS_CERT_FILE', success), load('TLS_KEY_FILE', success)];
+  const certificate =
+    chain.ok && key.ok && chain.value !== undefined && key.value !== undefined
+      ? readServerCertificate(chain.value, key.value)
+      : success(undefined);
+
+  const files = [clients, keyFile, databaseUrl, keySecrets, issuersFile, managementToken, chain, key, certificate];
+  const problems = [settings, ...files].flatMap((part) => (part.ok ? [] : part.problem));
+  if (!settings.ok || !clients.ok || !keyFile.ok || !databaseUrl.ok || !keySecrets.ok) return failure(problems);
+  if (!issuersFile.ok || !managementToken.ok || !certificate.ok || problems.length > 0) return failure(problems);
+
+  const { DATABASE_URL = databaseUrl.value, MANAGEMENT_TOKEN = managementToken.value, TOKEN_ISSUER } = settings.value;
+  const issuers = (issuersFile.value ?? []).map(({ audience = TOKEN_ISSUER, ...issuer }) => ({ audience, ...issuer }));
+  const isFederated = settings.value.CLIENT_AUTHENTICATION_METHODS.includes('federated_jwt');
+  const further = [
+    ...(isFederated ? problemsOfRules(clients.value ?? [], issuers) : []),
+    ...(DATABASE_URL === undefined ? [] : databaseFileProblems(DATABASE_URL.reveal(), environment, readTextFile)),
+  ];
+  if (further.length > 0) return failure(further);
+  return success({
+    settings: Object.freeze({ ...settings.value, DATABASE_URL }),
+    clients: clients.value ?? [],
+    keyFile: keyFile.value,
+    keySecrets: keySecrets.value ?? [],
+    issuers,
+    managementToken: MANAGEMENT_TOKEN,
+    certificate: certificate.value,
+    httpTimeouts: HTTP_TIMEOUTS,
+  });
+}
+
+/** The rules that no assertion can match, or that are too weak for the platform of their issuer. */
+function problemsOfRules(clients: readonly NewClient[], issuers: readonly ConfiguredIssuer[]): readonly string[] {
+  const trusted = new TrustedIssuers(issuers);
+  return clients.flatMap(({ details }, position) =>
+    (details?.subjects ?? []).flatMap((rule, index) => {
+      const problem = trusted.problemOf(rule);
+      return problem === undefined
+        ? []
+        : [`CLIENTS_FILE: entry ${position}: federated_subjects entry ${index} ${problem}`];
+    }),
+  );
 }

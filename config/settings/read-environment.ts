@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import { invisibleEnd } from './invisible-ends.ts';
@@ -18,14 +17,10 @@ export interface SettingsGroup<Rows extends z.ZodRawShape = z.ZodRawShape> {
   readonly contradictions?: Readonly<Record<string, (given: Environment) => boolean | string | undefined>>;
   /** The same for what is allowed and hardly meant: the service starts, and says `SETTING: what is wrong: what to do`. */
   readonly doubts?: Readonly<Record<string, (given: Environment) => boolean | string | undefined>>;
-  /** The same for what is not used, where the rule that it breaks depends on its value. */
-  ignored?(given: Environment): readonly string[];
   /** The problems of values that are right by themselves. */
   conflicts?(values: ValuesOf<Rows>): readonly string[];
   /** Settings with a file that only its owner may be able to write to. */
   readonly ownersFiles?: readonly string[];
-  /** The client authentication methods that its capability implements. */
-  readonly methods?: readonly AuthenticationMethod[];
 }
 
 /** The settings of a group once they are read. */

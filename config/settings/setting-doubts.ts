@@ -1,18 +1,17 @@
 import { effectiveSettings } from './effective-settings.ts';
-import { SETTINGS_GROUPS } from './load-configuration.ts';
-import type { Environment } from './read-environment.ts';
+import type { Environment, SettingsGroup } from './read-environment.ts';
 import { retiredDoubts } from './retired-settings.ts';
+import { SETTINGS_GROUPS } from './settings.ts';
+
+const GROUPS: readonly SettingsGroup[] = Object.values(SETTINGS_GROUPS);
 
 /** What is hardly meant in settings with which the service starts: each `SETTING: what is wrong: what to do`. */
 export function settingDoubts(environment: Environment): readonly string[] {
-  const effective = effectiveSettings(environment, Object.assign({}, ...SETTINGS_GROUPS.map(({ rows }) => rows)));
+  const effective = effectiveSettings(environment, Object.assign({}, ...GROUPS.map(({ rows }) => rows)));
   return [
     ...retiredDoubts(environment),
-    ...SETTINGS_GROUPS.flatMap(({ doubts = {}, ignored }) => [
-      ...Object.keys(doubts).filter((doubt) => doubts[doubt]?.(effective)),
-      ...(ignored?.(environment) ?? []),
-    ]),
-    ...SETTINGS_GROUPS.flatMap(({ rows }) => Object.keys(rows))
+    ...GROUPS.flatMap(({ doubts = {} }) => Object.keys(doubts).filter((doubt) => doubts[doubt]?.(effective))),
+    ...GROUPS.flatMap(({ rows }) => Object.keys(rows))
       .filter((name) => environment[`npm_config_${name.toLowerCase()}`])
       .map(
         (name) =>

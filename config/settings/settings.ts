@@ -9,6 +9,7 @@ import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts'
 import { TOKEN_ALGORITHMS } from '../../domain/token-key.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-lifetime.ts';
 import { databaseUrlProblem } from './database-url.ts';
+import { FEATURE_GROUPS } from './feature-settings.ts';
 import { withHostOfPlatform } from './platform.ts';
 import {
   type Environment,
@@ -41,7 +42,7 @@ export type StorageName = (typeof STORAGE_NAMES)[number];
 /** What is lost with keys in memory beside a database, where restarts and further replicas are expected. */
 export const KEYS_IN_MEMORY = {
   text: 'is memory, so each restart makes every token invalid, and a second replica refuses the tokens of the first',
-  cure: 'set KEY_DIRECTORY=database and KEY_SECRET_FILE',
+  fix: 'set KEY_DIRECTORY=database and KEY_SECRET_FILE',
   applies: ({
     CLIENT_REPOSITORY,
     KEY_DIRECTORY,
@@ -54,7 +55,7 @@ export const KEYS_IN_MEMORY = {
 const WHAT_AUDIENCE =
   'write the URL of the API that clients call with the token, such as https://api.example.com, which it finds in claim aud';
 
-/** The settings of the core, by the name of their table in docs/. Capabilities have groups of their own. */
+/** The settings of the core, by the name of their table in docs/. */
 // biome-ignore format: one line for each setting, so that checks, defaults and texts stand below each other
 export const CORE_GROUPS = {
   profile: settingsGroup({ rows: {
@@ -85,7 +86,7 @@ export const CORE_GROUPS = {
   }),
   authentication: settingsGroup({ rows: {
     CLIENT_AUTHENTICATION_METHODS: listOf(...AUTHENTICATION_METHODS).default(['client_secret_post']).meta({ standard: 'client_secret_post,client_secret_basic', description: 'how clients may authenticate. Only these methods are accepted and published. [Which clients need which](getting-a-token.md)' }),
-  }, methods: ['client_secret_post', 'client_secret_basic'] }),
+  } }),
   secrets: settingsGroup({
     rows: {
       CLIENT_SECRET_COST: wholeNumber(BCRYPT_COST_MIN, BCRYPT_COST_MAX).default(10).describe('the BCrypt cost of a refusal until the costs of the stored secrets are known, and where there are none. Otherwise a refusal has theirs'),
@@ -124,7 +125,7 @@ export const CORE_GROUPS = {
       'KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set': ({ KEY_FILE, KEY_ROTATION_SECONDS = '0' }) => KEY_FILE && KEY_ROTATION_SECONDS !== '0',
     },
     doubts: {
-      [`KEY_DIRECTORY: ${KEYS_IN_MEMORY.text}: ${KEYS_IN_MEMORY.cure}`]: KEYS_IN_MEMORY.applies,
+      [`KEY_DIRECTORY: ${KEYS_IN_MEMORY.text}: ${KEYS_IN_MEMORY.fix}`]: KEYS_IN_MEMORY.applies,
       'KEY_SECRET_FILE: has no effect without KEY_DIRECTORY=database: set that, or leave it out': (given) => given['KEY_DIRECTORY'] !== 'database' && given['KEY_SECRET_FILE'],
     },
     conflicts({ KEY_FILE, KEY_DIRECTORY: directory, KEY_ROTATION_SECONDS: rotation, KEY_PUBLICATION_SECONDS: publication }) {
@@ -180,7 +181,15 @@ export const CORE_GROUPS = {
   }),
 };
 
-type Groups = typeof CORE_GROUPS;
+/** All settings of the service. */
+export const SETTINGS_GROUPS = { ...CORE_GROUPS, ...FEATURE_GROUPS };
+
+const GROUPS: readonly SettingsGroup[] = Object.values(SETTINGS_GROUPS);
+
+/** The settings with a file that only its owner may be able to write to. */
+export const OWNERS_FILES = GROUPS.flatMap(({ ownersFiles = [] }) => ownersFiles);
+
+type Groups = typeof SETTINGS_GROUPS;
 
 /** The rows of all groups together. */
 type Rows = { [Name in keyof Groups]: (rows: Groups[Name]['rows']) => void }[keyof Groups] extends (
@@ -189,7 +198,7 @@ type Rows = { [Name in keyof Groups]: (rows: Groups[Name]['rows']) => void }[key
   ? All
   : never;
 
-/** The settings of a deployment, checked and frozen. Secrets do not print. Those of capabilities are there too; only these know their types. */
+/** The settings of a deployment, checked and frozen. Secrets do not print. */
 export type Settings = Readonly<Omit<ValuesOf<Rows>, keyof Derived> & Derived>;
 
 /** Settings whose default depends on something else. */
@@ -198,30 +207,20 @@ interface Derived {
   readonly TOKEN_ISSUER: string;
 }
 
-/**
- * Reads the environment. Fails with every problem, by the name of its setting and never with a value.
- *
- * @param slices the settings of capabilities.
- */
-export function readSettings(
-  environment: Environment,
-  slices: readonly SettingsGroup[],
-): Result<Settings, readonly string[]> {
-  const groups: readonly SettingsGroup[] = [...Object.values(CORE_GROUPS), ...slices];
-  const rows: Rows = Object.assign({}, ...groups.map((group) => group.rows));
-  const contradictions = Object.assign({}, ...groups.map((group) => group.contradictions));
+/** Reads the environment. Fails with every problem, by the name of its setting and never with a value. */
+export function readSettings(environment: Environment): Result<Settings, readonly string[]> {
+  const rows: Rows = Object.assign({}, ...GROUPS.map((group) => group.rows));
+  const contradictions = Object.assign({}, ...GROUPS.map((group) => group.contradictions));
   const retired = retiredProblems(environment);
   const current = withHostOfPlatform(withoutRetired(environment));
   const read = readEnvironment({ rows, contradictions }, OWN_PREFIXES, current);
   if (!read.ok) return failure([...read.problem, ...retired]);
 
-  const methods = groups.flatMap((group) => group.methods ?? []);
-  const absent = read.value.CLIENT_AUTHENTICATION_METHODS.filter((method) => !methods.includes(method));
   const problems = [
     ...retired,
-    ...absent.map((method) => `CLIENT_AUTHENTICATION_METHODS: ${method} is not part of this build: leave it out`),
-    ...groups.flatMap((group) => group.conflicts?.(read.value) ?? []),
+    ...GROUPS.flatMap((group) => group.conflicts?.(read.value) ?? []),
     ...tooManyKeys(read.value),
+    ...reusedTooLong(read.value),
   ];
   if (problems.length > 0) return failure(problems);
   // A key from a file has no successor.
@@ -237,6 +236,14 @@ function tooManyKeys(values: ValuesOf<Rows>): readonly string[] {
   const least = Math.ceil((lifetime + KEPT_SECONDS) / (KEY_ROWS_MAX / 2));
   if (directory !== 'database' || rotation === 0 || rotation >= least) return [];
   return [`KEY_ROTATION_SECONDS: must be at least ${least} with this TOKEN_LIFETIME_SECONDS`];
+}
+
+/** Half, so that each token is still valid for a while. */
+function reusedTooLong(values: ValuesOf<Rows>): readonly string[] {
+  if (values.TOKEN_REUSE_SECONDS <= values.TOKEN_LIFETIME_SECONDS / 2) return [];
+  return [
+    'TOKEN_REUSE_SECONDS: must be at most half of TOKEN_LIFETIME_SECONDS, so that each token is still valid for a while',
+  ];
 }
 
 /** Whether two addresses to listen on are the same, or one of them is every address of the machine. */

@@ -1,4 +1,4 @@
--- See docs/operations.md, "Roles and grants". May be run any number of times.
+-- See docs/operate.md, "Roles and grants". May be run any number of times.
 \getenv password SERVICE_PASSWORD
 \getenv database PGDATABASE
 set client_min_messages = warning;

@@ -93,6 +93,9 @@ export const NODE: Project = { ...NODE_EXAMPLE, name: 'Node.js, client-oauth2', 
 /** Version 1 of the MCP SDK; version 2 is a package of lab/. */
 export const MCP_NODE: Project = { ...NODE_EXAMPLE, name: 'Node.js, MCP SDK 1', folders: ['projects/mcp-node'] };
 
+/** The SDK of OpenTelemetry, and what loads it before the service. */
+export const TRACING: Project = { ...NODE_EXAMPLE, name: 'OpenTelemetry', folders: ['../../deploy/tracing'] };
+
 /** The gem is not installed: the project uses the one of the machine. */
 export const RUBY: Project = {
   name: 'Ruby, oauth2',

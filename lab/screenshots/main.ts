@@ -11,7 +11,7 @@ import { hashedSecret, RECOMMENDED_COST, SECRET } from '../bench/registrations.t
 import { drawTerminal } from './terminal.ts';
 
 // `npm run screenshots`: starts two replicas on PostgreSQL, has clients ask for tokens for a few minutes, some of them in a wrong
-// way, and takes the pictures of the README and docs/monitoring.md. Needs Chromium. Then draws the terminal of the README.
+// way, and takes the pictures of the README and docs/operate.md. Needs Chromium. Then draws the terminal of the README.
 
 const SECONDS = Number(process.argv[2] ?? 220);
 const FOLDER = fileURLToPath(new URL('../../docs/images/', import.meta.url));

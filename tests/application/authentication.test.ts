@@ -728,7 +728,7 @@ describe('AuthenticateByKey', () => {
   ])('refuses as %s, without a look-up: %s', async (reason, _what, claims, header, clientId = undefined) => {
     const { authenticate, calls } = world();
     const answer = await authenticate.execute(presented(assertionOf(claims, header), clientId));
-    // The cure of some has a value of the settings or the fault; none has anything of a registration.
+    // The fix of some has a value of the settings or the fault; none has anything of a registration.
     const { shown: _shown, ...problem } = answer.ok ? {} : answer.problem;
     expect(problem).toEqual({ code: 'invalid_client', reason });
     expect(calls).toEqual([]);

@@ -46,11 +46,11 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/memory/planted.ts',
     text: "import type { SystemClock } from '../system/system.ts';\nexport type Planted = SystemClock;",
   },
-  'the-core-knows-no-capability': {
+  'the-core-knows-no-feature': {
     file: 'adapters/http/server/planted.ts',
     text: "import type { ServiceStatus } from '../status-page/service-status.ts';\nexport type Planted = ServiceStatus;",
   },
-  'no-capability-imports-another': {
+  'no-feature-imports-another': {
     file: 'application/federated-jwt/planted.ts',
     text: "import type { UseAssertion } from '../private-key-jwt/use-assertion.ts';\nexport type Planted = UseAssertion;",
   },

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { KEY_RING } from '../../adapters/postgres/key-directory/key-ring-table.ts';
-import { manageClients } from '../../config/capabilities/clients-program.ts';
-import { inspectService } from '../../config/capabilities/doctor.ts';
-import { manageKeys } from '../../config/capabilities/keys-program.ts';
+import { manageClients } from '../../config/programs/clients-program.ts';
+import { inspectService } from '../../config/programs/doctor.ts';
+import { manageKeys } from '../../config/programs/keys-program.ts';
 import { startFromEnvironment } from '../../config/service.ts';
 import { MISTAKES, type Mistake } from '../support/mistakes.ts';
 import { type FinishedProgram, runInProcess } from '../support/run-in-process.ts';
@@ -89,13 +89,13 @@ const clientsAt = (DATABASE_URL: string, args: readonly string[], more = {}) =>
 
 describe('a mistake of an operator', () => {
   it.each(MISTAKES.map((mistake) => [mistake.what, mistake] as const))(
-    'gets a message that names the cure: %s',
+    'gets a message that names the fix: %s',
     async (_what, mistake) => {
-      expect((await messagesOf(mistake)).replaceAll(/\s+/g, ' ')).toMatch(mistake.cure);
+      expect((await messagesOf(mistake)).replaceAll(/\s+/g, ' ')).toMatch(mistake.fix);
     },
   );
 
-  const DATABASE_MISTAKES: readonly (readonly [what: string, messages: () => Promise<string>, cure: RegExp])[] = [
+  const DATABASE_MISTAKES: readonly (readonly [what: string, messages: () => Promise<string>, fix: RegExp])[] = [
     [
       'a wrong password',
       () => doctorAt(refusing('28P01', 'password authentication failed')),
@@ -177,7 +177,7 @@ describe('a mistake of an operator', () => {
     ['clients without their table', () => clientsAt(role.url, ['list']), /npm run migrate|npm run doctor/],
   ];
 
-  it.each(DATABASE_MISTAKES)('gets a message that names the cure: %s', async (_what, messages, cure) => {
-    expect((await messages()).replaceAll(/\s+/g, ' ')).toMatch(cure);
+  it.each(DATABASE_MISTAKES)('gets a message that names the fix: %s', async (_what, messages, fix) => {
+    expect((await messages()).replaceAll(/\s+/g, ' ')).toMatch(fix);
   });
 });

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { ProxyHeaders } from '../../adapters/proxy-protocol/proxy-headers.ts';
 import { openFetchService } from '../../config/fetch.ts';
-import { LISTS, PARTS } from '../../config/parts.ts';
+import { PARTS } from '../../config/parts.ts';
 import { hostHint } from '../../config/settings/platform.ts';
+import { readSettings } from '../../config/settings/settings.ts';
 import { FORM, get, post } from '../hostile/hostile-request.ts';
 import { openRawExchange, readAnswers } from '../hostile/raw-exchange.ts';
-import { readSettings } from '../support/all-settings.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, requestToken, send } from '../support/http.ts';
 import { createHttpServer } from '../support/http-server.ts';
@@ -219,7 +219,7 @@ describe('the environment of a platform', () => {
     expect((await send(`http://127.0.0.1:${service.port}`, '/readyz')).status).toBe(200);
   });
 
-  it('without a platform stays on loopback, and names the cure in a container', () => {
+  it('without a platform stays on loopback, and names the fix in a container', () => {
     expect(readSettings({ ...CLIENTS, PORT: '9000' })).toMatchObject({ ok: true, value: { HOST: '127.0.0.1' } });
     expect(hostHint({ PORT: '9000' }, true)).toContain('set HOST=0.0.0.0');
     expect(hostHint({ PORT: '9000' }, false)).toBeUndefined();
@@ -443,7 +443,7 @@ describe('the start of a service', () => {
     };
     const started = startServiceUnderTest({
       environment: { PORT: String(port), HOST: '127.0.0.1' },
-      override: (parts) => parts.register(LISTS.preparations, { useValue: listenMeanwhile }),
+      features: [{ prepare: listenMeanwhile }],
     });
     const outcome = await started.then(
       (service) => service.stop(),

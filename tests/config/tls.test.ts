@@ -8,8 +8,7 @@ import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { inspectCertificate, readServerCertificate } from '../../adapters/tls/server-certificate.ts';
 import { TlsTermination } from '../../adapters/tls/tls-termination.ts';
-import { LISTS, PARTS } from '../../config/parts.ts';
-import { getFrom } from '../../config/registration.ts';
+import { PARTS } from '../../config/parts.ts';
 import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import { success } from '../../domain/result.ts';
 import { FORM, get, post } from '../hostile/hostile-request.ts';
@@ -66,9 +65,6 @@ async function exchange(port: number, bytes: string, options: ConnectionOptions 
   return { statuses: readAnswers(received).map(({ status }) => status), subjectaltname, protocol, alpn };
 }
 
-const reload = (service: ServiceUnderTest) => {
-  for (const each of getFrom(service.container).all(LISTS.reloads)) each();
-};
 const events = (service: ServiceUnderTest, event: string) =>
   service.logLines().filter((line) => line['event'] === event);
 
@@ -130,7 +126,7 @@ describe('the public port with TLS', () => {
   it('uses a new certificate after SIGHUP, also for connections that resume a session', async () => {
     expect((await exchange(service.port, post(FORM))).subjectaltname).toBe('DNS:auth.test');
     install(authority.issue('DNS:auth.test, DNS:new.test'));
-    reload(service);
+    await service.hangUp();
     expect((await exchange(service.port, post(FORM))).subjectaltname).toBe('DNS:auth.test, DNS:new.test');
     expect(events(service, 'tls_certificate_loaded')).toHaveLength(2);
   });
@@ -150,10 +146,10 @@ describe('the public port with TLS', () => {
     ['no file', () => rmSync(FILES.TLS_CERT_FILE), 'TLS_CERT_FILE: cannot be read'],
   ])('keeps the certificate from before, and says so once: %s', async (_name, damage, problem) => {
     install(authority.issue('DNS:auth.test'));
-    reload(service);
+    await service.hangUp();
     const before = events(service, 'tls_certificate_unusable').length;
     damage();
-    for (const _time of [1, 2, 3]) reload(service);
+    for (const _time of [1, 2, 3]) await service.hangUp();
     expect((await exchange(service.port, post(FORM))).statuses).toEqual([200]);
     const said = events(service, 'tls_certificate_unusable').slice(before);
     expect(said).toEqual([expect.objectContaining({ level: 'error', problem: expect.stringContaining(problem) })]);
@@ -161,9 +157,9 @@ describe('the public port with TLS', () => {
       service.container
         .resolve(PARTS.healthChecks)()
         .find(({ name }) => name === 'tls certificate');
-    expect(check()?.readiness()).toEqual({ ready: true, note: expect.stringContaining(problem) });
+    expect(check()?.readiness()).toMatchObject({ ready: true, note: { text: expect.stringContaining(problem) } });
     install(authority.issue('DNS:auth.test'));
-    reload(service);
+    await service.hangUp();
     expect(check()?.readiness()).toEqual({ ready: true });
   });
 
@@ -172,7 +168,7 @@ describe('the public port with TLS', () => {
     async (when) => {
       if (when !== 'at first') {
         install(authority.issue('DNS:auth.test'));
-        reload(service);
+        await service.hangUp();
       }
       const options = { host: '127.0.0.1', servername: 'auth.test', ca: readFileSync(authority.file) };
       const socket = connect({ ...options, port: service.port, maxVersion: 'TLSv1.2' });
@@ -187,7 +183,7 @@ describe('the public port with TLS', () => {
 
   it('reports an expired certificate, which is used all the same', async () => {
     install(authority.issueExpired('DNS:auth.test'));
-    reload(service);
+    await service.hangUp();
     expect((await exchange(service.port, post(FORM), { rejectUnauthorized: false })).statuses).toEqual([200]);
     expect(events(service, 'tls_certificate_loaded').at(-1)).toMatchObject({
       problem: expect.stringContaining('has expired'),

@@ -28,8 +28,8 @@ describe('the memory of the service', () => {
     expect(found(start, /--max-semi-space-size=(\d+)/g)).toEqual(['8']);
   });
 
-  it.each(LIMITS)('is limited to what docs/operations.md says, by %s', (file, pattern) => {
-    const [documented] = found(readFileSync('docs/operations.md', 'utf8'), /limit of (\d+) MiB/g);
+  it.each(LIMITS)('is limited to what docs/operate.md says, by %s', (file, pattern) => {
+    const [documented] = found(readFileSync('docs/operate.md', 'utf8'), /limit of (\d+) MiB/g);
     expect(documented).toBeDefined();
     expect(new Set(found(readFileSync(file, 'utf8'), pattern))).toEqual(new Set([documented]));
   });

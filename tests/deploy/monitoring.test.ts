@@ -3,6 +3,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { ALL_REASONS } from '../../adapters/http/server/http-refusal.ts';
 import type { StatusData } from '../../adapters/http/status-page/status-data.ts';
 import { readAlertRules } from '../support/alert-rules.ts';
@@ -24,6 +25,7 @@ import {
 } from '../support/service-with-everything.ts';
 import { OPERATOR_TOKEN, readRefusal, readStatus, startServiceForOperator } from '../support/status.ts';
 import { describeLog, describeMetrics, describeShape } from '../support/telemetry.ts';
+import { createTestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
 const JOB = 'authorization-service';
@@ -49,7 +51,6 @@ const METRICS_OF_METHODS = [
   'auth_assertion_verifications_unanswered_max',
   'auth_issuer_key_sets',
 ];
-const METRICS_OF_TRACING = ['auth_trace_spans_lost_total'];
 /** What a service in good order does not have. */
 const EMPTY_IN_GOOD_ORDER = ['Token requests C'];
 
@@ -120,10 +121,10 @@ describe('the dashboard and the alert rules, beside a running service', () => {
     expect(shown.filter((label) => !grouped.includes(label))).toEqual([]);
   });
 
-  it('use only metrics of every service, of PostgreSQL, of one method or of tracing', async () => {
+  it('use only metrics of every service, of PostgreSQL or of one method', async () => {
     const always = await samplesByName(defaults);
     await sendRequests(defaults, DEMO_TOKEN_REQUEST);
-    const others = [...METRICS_OF_POSTGRES, ...METRICS_OF_METHODS, ...METRICS_OF_TRACING, ...METRICS_OF_CONNECTIONS];
+    const others = [...METRICS_OF_POSTGRES, ...METRICS_OF_METHODS, ...METRICS_OF_CONNECTIONS];
     const rest = QUERIES.flatMap(([, query]) =>
       metricsIn(query).map(({ name }) => name.replace(/_(bucket|count)$/, '')),
     )
@@ -160,7 +161,7 @@ describe('the dashboard and the alert rules, beside a running service', () => {
 const [ALERTS = ''] = readPage('docs/runbook.md').split('\n## After a leak\n');
 const [, ...SECTIONS] = ALERTS.split(/^### /m);
 /** What the page looks for in the audit log, before the first alert. */
-const [, AUDIT_COMMANDS = []] = [...(ALERTS.split('\n## ')[0] ?? '').matchAll(/^```sh\n.*?^```$/gms)].map(([block]) =>
+const [, AUDIT_COMMANDS = []] = [...(ALERTS.split('\n## ')[1] ?? '').matchAll(/^```sh\n.*?^```$/gms)].map(([block]) =>
   commandsOf(block),
 );
 const COMMANDS = [
@@ -171,6 +172,8 @@ const SOURCES = globSync('{adapters,application,config,domain}/**/*.ts').map((pa
 
 /** The functions that the page defines first, which its commands call. */
 const FUNCTIONS = [...ALERTS.matchAll(/^\w+\(\) \{.*\}$/gm)].join('\n');
+/** What it defines for a clone: how to read the log, and how to call a program. */
+const IN_A_CLONE = /^\| in a clone \| `(.*)` \|$/m.exec(ALERTS)?.[1]?.replace('service.log', '"$LOG"') ?? '';
 
 function titleOf(section: string): string {
   return section.slice(0, section.indexOf('\n'));
@@ -199,6 +202,16 @@ function valuesOf(member: string, command: string): readonly string[] {
 describe('docs/runbook.md', () => {
   it('has a section for each alert, in the same order', () => {
     expect(SECTIONS.map(titleOf)).toEqual(RULES.map(({ alert }) => alert));
+  });
+
+  it('lists each alert under its severity, in the same order, and says it first in its section', () => {
+    for (const severity of ['critical', 'warning', 'info']) {
+      const [row = ''] = new RegExp(`^\\| \`${severity}\`.*$`, 'm').exec(ALERTS) ?? [];
+      const listed = [...row.matchAll(/\[(\w+)\]/g)].map(([, alert]) => alert);
+      const said = SECTIONS.filter((section) => section.split('\n')[1]?.toLowerCase().startsWith(`**${severity}.**`));
+      const expected = RULES.filter((rule) => rule.severity === severity).map(({ alert }) => alert);
+      expect([listed, said.map(titleOf)]).toEqual([expected, expected]);
+    }
   });
 
   it('looks for events and reasons in the log that the service writes', () => {
@@ -234,24 +247,42 @@ describe('docs/runbook.md', () => {
         DATABASE_URL: service.database.url,
       };
       const { PATH } = process.env;
-      const ran = spawnSync('bash', ['--norc', '-c', `${FUNCTIONS}\nset -o pipefail; ${command}`], {
+      const ran = spawnSync('bash', ['--norc', '-c', `${IN_A_CLONE}\n${FUNCTIONS}\nset -o pipefail; ${command}`], {
         env: { PATH, ...environment },
         encoding: 'utf8',
       });
       expect(ran.stderr).toBe('');
       // A service in good order has logged no fault, and so grep finds nothing: 1.
-      if (/^(?:events|count) |^grep .*\$LOG/.test(command)) expect([0, 1]).toContain(ran.status);
+      if (/^(?:events|count|lines|process\b|log \| grep)/.test(command)) expect([0, 1]).toContain(ran.status);
       else expect({ status: ran.status, printed: ran.stdout !== '' }).toEqual({ status: 0, printed: true });
     });
 
     it('find an event of a key in AUDIT_FILE, if the service has one', () => {
       const command = AUDIT_COMMANDS.find((one) => one.includes('key_signing')) ?? '';
       const environment = { PATH: process.env['PATH'], LOG: '/dev/null', AUDIT_FILE: AUDIT };
-      const ran = spawnSync('bash', ['--norc', '-c', `${FUNCTIONS}\n${command}`], {
+      const ran = spawnSync('bash', ['--norc', '-c', `${IN_A_CLONE}\n${FUNCTIONS}\n${command}`], {
         env: environment,
         encoding: 'utf8',
       });
       expect(ran.stdout).toContain('"event":"key_signing"');
+    });
+
+    it('show an idle transaction with an ALTER TABLE behind it, and the look-up that waits for both', async () => {
+      await using database = await lockedTable();
+      const { PATH } = process.env;
+      const show = () => {
+        const ran = spawnSync('bash', ['--norc', '-c', `${FUNCTIONS}\nlocks`], {
+          env: { PATH, DATABASE_URL: database.url, PGOPTIONS: '-c search_path=' },
+          encoding: 'utf8',
+        });
+        return ran.stdout + ran.stderr;
+      };
+      const [holder, alter, reader] = database.sessions;
+      const row = (pid: number | undefined, waitsFor: string, query: string) =>
+        new RegExp(`${pid} \\| .* \\| \\{${waitsFor}\\} .*${query}`);
+      await until(async () => row(reader, String(alter), 'select client_id').test(show()), 'the look-up waits');
+      expect(show()).toMatch(row(holder, '', 'select from clients'));
+      expect(show()).toMatch(row(alter, String(holder), 'alter table'));
     });
 
     it('find the reason, the address and the client of a refusal in the log', () => {
@@ -261,6 +292,37 @@ describe('docs/runbook.md', () => {
     });
   });
 });
+
+/** A database in which a transaction that does nothing holds up an ALTER TABLE, and this a look-up. With their sessions. */
+async function lockedTable(): Promise<{ url: string; sessions: readonly number[] } & AsyncDisposable> {
+  const database = await createTestDatabase();
+  await database.query('create table clients (client_id text)');
+  const clients = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const client = new pg.Client({ connectionString: database.url });
+      await client.connect();
+      const { rows } = await client.query('select pg_backend_pid() as pid');
+      return { client, pid: rows[0].pid as number };
+    }),
+  );
+  const [holder, alter, reader] = clients.map(({ client }) => client);
+  await holder?.query('begin');
+  await holder?.query('select from clients');
+  const altered = alter?.query('alter table clients add column email text');
+  const waits = `select from pg_locks where not granted and relation = 'clients'::regclass`;
+  await until(async () => (await database.query(waits)).length === 1, 'the ALTER TABLE waits');
+  const read = reader?.query('select client_id from clients');
+  return {
+    url: database.url,
+    sessions: clients.map(({ pid }) => pid),
+    async [Symbol.asyncDispose]() {
+      await holder?.query('rollback');
+      await Promise.all([altered, read]);
+      await Promise.all(clients.map(({ client }) => client.end()));
+      await database.drop();
+    },
+  };
+}
 
 describe('deploy/grafana-dashboard.json', () => {
   const PANELS = DASHBOARD.panels.filter(({ type }) => type !== 'row');
@@ -306,22 +368,16 @@ function expectList(name: string, lines: readonly string[]): void {
   expect(lines).toEqual(readFileSync(file, 'utf8').trimEnd().split('\n'));
 }
 
-/** The first sample has no percentiles, since nothing was measured before. */
-const shapeOf = (status: StatusData) => describeShape({ ...status, history: status.history.slice(0, 1) });
+const SAMPLE = { at: 1_795_223_405, ready: true, tokens: 1, refusals: 1, p50: 0.01, p99: 0.01 };
 
-async function untilSampled(url: string): Promise<void> {
-  await until(async () => {
-    const { history, events } = await readStatus(url);
-    return history.length > 0 && events.length > 0;
-  }, 'the first sample is taken, and the start is among the events');
-}
+/** The first sample comes after 15 seconds. */
+const shapeOf = (status: StatusData) => describeShape({ ...status, history: [SAMPLE] satisfies StatusData['history'] });
 
 describe('operators and their scripts find what they know', () => {
   it('in /metrics and /status of a service with clients in memory', async () => {
     const { service: inMemory, url } = await startServiceForOperator();
     await using _service = inMemory;
     const form = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
-    await untilSampled(url);
     await requestToken(inMemory.url, form);
     const refused = await requestToken(inMemory.url, { ...form, client_secret: 'wrong-secret' });
     expectList('metrics-in-memory', describeMetrics((await send(url, '/metrics')).text));
@@ -332,13 +388,8 @@ describe('operators and their scripts find what they know', () => {
 
   it('in /metrics, /status and the log of a service with everything', async () => {
     const { managementUrl, program } = service;
-    await untilSampled(managementUrl);
     await sendRequests(service, TOKEN_REQUEST);
-    let metrics = '';
-    await until(async () => {
-      metrics = (await send(managementUrl, '/metrics')).text;
-      return metrics.includes('auth_client_keys_expiring');
-    }, 'what expires is counted');
+    const metrics = (await send(managementUrl, '/metrics')).text;
     expectList('metrics-of-everything', describeMetrics(metrics));
     expectList('status-of-everything', shapeOf(await readStatus(managementUrl)));
     process.kill(program.process.pid ?? 0, 'SIGHUP');

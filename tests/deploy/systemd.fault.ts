@@ -52,7 +52,7 @@ describe('the units for systemd', () => {
 
   it('kill a service that does not stop only after it had its grace time, its drain time and two seconds', () => {
     expect(valuesOf(textOf('ccauth.service'), 'TimeoutStopSec')).toEqual(['25s']);
-    expect(readFileSync('docs/operations.md', 'utf8')).toContain('17 s by default');
+    expect(readFileSync('docs/operate.md', 'utf8')).toContain('17 s by default');
   });
 
   if (isInstalled('systemd-analyze')) {

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LoadLimit } from '../../adapters/http/admission/load-limit.ts';
 import { openApiEndpoint } from '../../adapters/http/endpoints/open-api-endpoint.ts';
 import { ALL_REASONS, ANSWERS, type AnyReason, refusalBody } from '../../adapters/http/server/http-refusal.ts';
+import { SystemClock } from '../../adapters/system/system.ts';
 import { AuthorizeRequest } from '../../application/authorize-request.ts';
 import { PARTS } from '../../config/parts.ts';
 import { takeAnswersOf } from '../support/answer-record.ts';
@@ -275,7 +276,7 @@ describe('the answers in docs/openapi.json', () => {
           override: (container) => {
             const fault = () => Promise.reject(new TypeError('unforeseen'));
             const expected = { issuer: '', audience: '', leewaySeconds: 0 };
-            const broken = new AuthorizeRequest({ verify: fault }, container.resolve(PARTS.clock), expected);
+            const broken = new AuthorizeRequest({ verify: fault }, new SystemClock(), expected);
             container.registerInstance(PARTS.authorizeRequest, broken);
             container.registerInstance(PARTS.authenticateClient, { execute: fault });
           },

@@ -218,8 +218,8 @@ describe('docs/audit.schema.json', () => {
   });
 });
 
-describe('docs/monitoring.md', () => {
-  const page = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
+describe('docs/metrics.md', () => {
+  const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
 
   it('has a row for each event', () => {
     const cells = [...page.matchAll(/^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \|/gm)];

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type AccessTokenClaims, isAccessTokenClaims, isFor, scopesOf } from '../../domain/access-token-claims.ts';
+import { usesAssertions, usesSecrets } from '../../domain/authentication-method.ts';
 import {
   ClientRegistration,
   type ClientRegistrationFields,
@@ -9,6 +10,7 @@ import {
 import { CLOCK_OFFSET_SECONDS_MAX, clockWindow } from '../../domain/clock-offset.ts';
 import { type RefusalReason, refused } from '../../domain/refusal.ts';
 import { Scope } from '../../domain/scope.ts';
+import { readTokenKey } from '../../domain/token-key.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
 
 describe('claims', () => {
@@ -341,5 +343,54 @@ describe('clockWindow', () => {
 
   it('takes the middle of the query for the time at which the directory read its clock, and allows for the rest of it', () => {
     expect(clockWindow(5_000, 100, 104)).toEqual({ exact: 4_898, min: 4_886, max: 4_910 });
+  });
+});
+
+describe('readTokenKey', () => {
+  const RSA = { kty: 'RSA', kid: 'a', n: 'modulus', e: 'AQAB' };
+  const EC = { kty: 'EC', crv: 'P-256', kid: 'b', x: 'one', y: 'two' };
+  const OKP = { kty: 'OKP', crv: 'Ed25519', kid: 'c', x: 'one' };
+
+  it.each([
+    ['an RSA key without an algorithm', RSA, { ...RSA, use: 'sig', alg: 'RS256' }],
+    ['an RSA key for PS256', { ...RSA, alg: 'PS256' }, { ...RSA, use: 'sig', alg: 'PS256' }],
+    ['a P-256 key', EC, { ...EC, use: 'sig', alg: 'ES256' }],
+    ['an Ed25519 key', OKP, { ...OKP, use: 'sig', alg: 'EdDSA' }],
+    ['a key for signatures', { ...EC, use: 'sig', key_ops: ['sign', 'verify'] }, { ...EC, use: 'sig', alg: 'ES256' }],
+    ['only what its type needs', { ...OKP, y: 'z', d: 'secret', x5c: [] }, { ...OKP, use: 'sig', alg: 'EdDSA' }],
+  ])('reads %s', (_what, jwk, key) => {
+    expect(readTokenKey(jwk)).toEqual(key);
+  });
+
+  it.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['a text', 'key'],
+    ['a key of another type', { ...RSA, kty: 'oct' }],
+    ['another curve', { ...EC, crv: 'P-384' }],
+    ['a curve of another type', { ...EC, crv: 'Ed25519' }],
+    ['the algorithm of another type', { ...EC, alg: 'RS256' }],
+    ['an algorithm for encryption', { ...RSA, alg: 'RSA-OAEP' }],
+    ['a key for encryption', { ...RSA, use: 'enc' }],
+    ['a key that only signs', { ...RSA, key_ops: ['sign'] }],
+    ['operations that are no list', { ...RSA, key_ops: 'verify' }],
+    ['a key without an id', { ...RSA, kid: undefined }],
+    ['an empty id', { ...RSA, kid: '' }],
+    ['an id that is no text', { ...RSA, kid: 1 }],
+    ['an empty modulus', { ...RSA, n: '' }],
+    ['a missing coordinate', { ...EC, y: undefined }],
+  ])('reads no key from %s', (_what, jwk) => {
+    expect(readTokenKey(jwk)).toBeUndefined();
+  });
+});
+
+describe('authentication methods', () => {
+  it.each([
+    ['client_secret_post', true, false],
+    ['client_secret_basic', true, false],
+    ['private_key_jwt', false, true],
+    ['federated_jwt', false, true],
+  ] as const)('%s: secrets %s, assertions %s', (method, secrets, assertions) => {
+    expect([usesSecrets([method]), usesAssertions([method])]).toEqual([secrets, assertions]);
   });
 });

@@ -156,6 +156,7 @@ describe('a service with KEY_DIRECTORY=database', () => {
       name: 'key directory',
       ready: true,
       note: expect.stringContaining('unavailable'),
+      fix: expect.stringMatching(/PostgreSQL/),
     });
     await server.start();
     await until(() => service.logText().includes('key_directory_available'), 'the service notices that it is back');

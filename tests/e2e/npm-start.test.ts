@@ -7,7 +7,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { inspectService } from '../../config/capabilities/doctor.ts';
+import { inspectService } from '../../config/programs/doctor.ts';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, requestToken, send } from '../support/http.ts';
@@ -104,7 +104,7 @@ describe('npm start', () => {
 });
 
 describe('the limit of open files', () => {
-  /** The files that a service with this many database connections needs before it accepts any: see docs/operations.md. */
+  /** The files that a service with this many database connections needs before it accepts any: see docs/operate.md. */
   const RESERVED = 128 + 100 + 10;
 
   /** Runs the service with a limit of open files. */

@@ -8,7 +8,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { inspectService } from '../../config/capabilities/doctor.ts';
+import { inspectService } from '../../config/programs/doctor.ts';
 import { startFromEnvironment } from '../../config/service.ts';
 import { auditLinesIn, readAuditFile, requestIdsOf } from '../support/audit-lines.ts';
 import { problemsOfAuditLine } from '../support/audit-schema.ts';
@@ -17,14 +17,13 @@ import { freePort } from '../support/free-port.ts';
 import { requestToken, send } from '../support/http.ts';
 import { KeySetServer } from '../support/key-set-server.ts';
 import { listenOnLoopback } from '../support/loopback-server.ts';
-import { OtlpReceiver } from '../support/otlp-receiver.ts';
 import { followProgram, runProgram } from '../support/program.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { GOOD_CLIENT, GOOD_SECRET, startServiceUnderTest } from '../support/running-service.ts';
 import { SEALED_KEYS } from '../support/sealed-keys.ts';
-import { startServiceProcess } from '../support/service-process.ts';
+import { startServiceProcess, TRACED } from '../support/service-process.ts';
 import { OPERATOR_TOKEN, readStatus, startServiceForOperator } from '../support/status.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { UnreadPipe } from '../support/unread-pipe.ts';
@@ -34,7 +33,7 @@ interface Found {
   readonly check: string;
   readonly state: string;
   readonly text: string;
-  readonly cure?: string;
+  readonly fix?: string;
 }
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/clients.json' };
@@ -111,7 +110,7 @@ describe('npm run doctor', () => {
       findings: [{ state: 'problem', text: expect.stringContaining(key?.kid ?? '?') }],
     });
     expect((await asked(key?.kid)).findings).toMatchObject([
-      { state: 'note', cure: expect.stringMatching(/MANAGEMENT_TOKEN/) },
+      { state: 'note', fix: expect.stringMatching(/MANAGEMENT_TOKEN/) },
     ]);
     await service.stop();
   });
@@ -123,7 +122,7 @@ describe('npm run doctor', () => {
       check: 'settings',
       state: 'note',
       text: 'registrations in CLIENTS_FILE: 0',
-      cure: expect.stringMatching(/^add one/),
+      fix: expect.stringMatching(/^add one/),
     });
   });
 
@@ -161,16 +160,16 @@ describe('npm run doctor', () => {
   });
 
   it.each([
-    ['starting', 'service', 'note', /^the service that runs is starting$/, /^wait/],
-    ['stopping', 'service', 'note', /^the service that runs is stopping$/, /^wait/],
-    ['table clients does not exist', 'client repository', 'problem', /client repository: table/, /lines of database/],
-    ['no file descriptor is left', 'log', 'problem', /log: no file/, /without a restart/],
+    ['starting', 'service', 'note', /^the service that runs is starting$/, /^what it says$/],
+    ['stopping', 'service', 'note', /^the service that runs is stopping$/, /^what it says$/],
+    ['table clients does not exist', 'client repository', 'problem', /client repository: table/, /^what it says$/],
+    ['no file descriptor is left', 'log', 'problem', /log: no file/, /^what it says$/],
   ])(
-    'says once, and with one cure, what a service that runs says of itself: %s',
-    async (reason, name, state, text, cure) => {
+    'says once, and with one fix, what a service that runs says of itself: %s',
+    async (reason, name, state, text, fix) => {
       const checks = [
         { name: 'key directory', ready: true },
-        { name, ready: false, reason },
+        { name, ready: false, reason, fix: 'what it says' },
       ];
       const listener = createHttpServer((_request, response) => {
         response.writeHead(503).end(JSON.stringify({ status: 'not_ready', checks }));
@@ -178,7 +177,7 @@ describe('npm run doctor', () => {
       await using server = await listenOnLoopback(listener);
       const { of } = await examine({ ...MEMORY, ...ports, MANAGEMENT_PORT: new URL(server.url).port });
       expect(of('service')).toEqual([
-        { check: 'service', state, text: expect.stringMatching(text), cure: expect.stringMatching(cure) },
+        { check: 'service', state, text: expect.stringMatching(text), fix: expect.stringMatching(fix) },
       ]);
     },
   );
@@ -200,7 +199,7 @@ describe('npm run doctor', () => {
         check: 'ports',
         state: 'problem',
         text: `PORT: another program uses port ${port} (EADDRINUSE)`,
-        cure: 'stop it, or set PORT to another port',
+        fix: 'stop it, or set PORT to another port',
       },
     ]);
   });
@@ -242,19 +241,8 @@ describe('npm run doctor', () => {
     ]);
     expect(JSON.stringify(findings)).not.toContain('canary');
     expect((await examine({ ...withToken, MANAGEMENT_HOST: '0.0.0.0' })).of('status page')).toMatchObject([
-      { state: 'note', text: expect.stringContaining('unencrypted'), cure: expect.stringContaining('tunnel') },
+      { state: 'note', text: expect.stringContaining('unencrypted'), fix: expect.stringContaining('tunnel') },
     ]);
-  });
-
-  it('looks at the collector of traces, and shows no key for it', async () => {
-    await using collector = await OtlpReceiver.start();
-    const environment = { ...MEMORY, ...ports, OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/canary` };
-    const { of } = await examine({ ...environment, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=canary' });
-    expect(of('tracing')).toEqual([
-      { check: 'tracing', state: 'ok', text: `the collector at ${collector.url} accepts spans` },
-    ]);
-    expect(collector.headers).toMatchObject([{ 'api-key': 'canary' }]);
-    expect((await examine({ ...MEMORY, ...ports })).of('tracing')).toEqual([]);
   });
 
   it('names the file of a certificate that DATABASE_URL names and that does not exist', async () => {
@@ -312,65 +300,38 @@ describe('npm run doctor', () => {
   });
 });
 
-describe('traces of a service', () => {
-  /** Makes a process print the files of tracing that it loads. The metrics library loads the API of OpenTelemetry anyway. */
-  const PRINT_LOADED = `data:text/javascript,${encodeURIComponent(`
-  import { registerHooks } from 'node:module';
-  import { writeSync } from 'node:fs';
-  registerHooks({ load(url, context, next) {
-    if (/@opentelemetry\\/(?!api)|adapters\\/tracing/.test(url)) writeSync(2, 'loaded ' + url.split('/').slice(-2).join('/') + '\\n');
-    return next(url, context);
-  } });
-`)}`;
+describe('a service that is loaded behind an SDK of OpenTelemetry', () => {
+  const trace_id = 'abcdef0123456789abcdef0123456789';
+  const traceparent = `00-${trace_id}-00000000000000ff-01`;
 
-  let receiver: OtlpReceiver;
-  beforeAll(async () => {
-    receiver = await OtlpReceiver.start();
-  });
-  afterAll(() => receiver[Symbol.asyncDispose]());
-
-  it('are sent to the end when the service stops, with the id of its process, and named in the line of the request', async () => {
-    const settings = { ...receiver.environment, OTEL_BSP_SCHEDULE_DELAY: '600000' };
-    const stopped = await startServiceProcess(settings, ['--import', PRINT_LOADED]);
-    await using program = stopped.program;
-    const trace_id = 'abcdef0123456789abcdef0123456789';
-    const traceparent = `00-${trace_id}-00000000000000ff-01`;
-    const answer = await requestToken(stopped.url, DEMO_TOKEN_REQUEST, { traceparent });
+  it('describes the span of each request, and names it in the line of that request and in no other', async () => {
+    const traced = await startServiceProcess({}, TRACED);
+    await using program = traced.program;
+    const answer = await requestToken(traced.url, DEMO_TOKEN_REQUEST, { traceparent });
+    const lost = await send(traced.url, '/a-path-secret?b=query-secret');
     program.process.kill('SIGTERM');
     expect(await program.ended()).toBe(0);
-    const request_id = answer.headers['x-request-id'];
-    const [root] = await receiver.traceOf(request_id);
-    expect(Number(root.resource['process.pid'])).toBe(program.process.pid);
     const lines = program.stdout().trimEnd().split('\n');
-    // Outside of requests there is no trace.
-    const traced = lines.filter((line) => line.includes('trace_id')).map((line) => JSON.parse(line));
-    expect(traced).toEqual([expect.objectContaining({ request_id, trace_id, span_id: root.spanId })]);
-    expect(program.stderr()).toContain('loaded tracing/request-tracing.ts');
+    const [line, ...others] = lines.filter((text) => text.includes('trace_id')).map((text) => JSON.parse(text));
+    const request_id = answer.headers['x-request-id'];
+    expect(line).toMatchObject({ request_id, trace_id, span_id: expect.any(String), client_id: 'demo-client' });
+    expect(others).toMatchObject([{ request_id: lost.headers['x-request-id'], reason: 'token_missing' }]);
+    const spans = [...program.stderr().matchAll(/^span (.*)$/gm)].map(([, text = '']) => JSON.parse(text));
+    expect(spans).toMatchObject([
+      {
+        name: 'POST /oauth2/token',
+        spanId: line.span_id,
+        attributes: { 'auth.request_id': request_id, 'auth.client_id': 'demo-client', 'auth.token_id': line.token_id },
+      },
+      { name: 'HTTP', attributes: { 'auth.reason': 'token_missing' } },
+    ]);
+    expect(program.stderr()).not.toContain('-secret');
   });
 
-  it('do not keep the service from ending if the collector hangs', async () => {
-    await using hanging = await OtlpReceiver.start();
-    hanging.answer = 'hang';
-    const stopped = await startServiceProcess({ ...hanging.environment, SHUTDOWN_DRAIN_MS: '60000' });
-    await using program = stopped.program;
-    await requestToken(stopped.url, DEMO_TOKEN_REQUEST);
-    await until(() => hanging.bodies.length > 0, 'spans are on their way');
-    const begin = performance.now();
-    program.process.kill('SIGTERM');
-    expect(await program.ended()).toBe(0);
-    // A process that does not end by itself is killed after the drain time.
-    expect(performance.now() - begin).toBeLessThan(30_000);
-  });
-
-  it('need OpenTelemetry only if they are asked for', async () => {
-    const plain = await startServiceProcess({}, ['--import', PRINT_LOADED]);
+  it('has no trace without it, whatever the caller sends', async () => {
+    const plain = await startServiceProcess();
     await using program = plain.program;
-    const answer = await requestToken(plain.url, DEMO_TOKEN_REQUEST, {
-      traceparent: '00-abcdef0123456789abcdef0123456789-00000000000000ff-01',
-    });
-    expect(answer.status).toBe(200);
-    expect(program.stderr()).not.toContain('loaded ');
-    expect((await send(plain.managementUrl, '/metrics')).text).not.toContain('auth_trace_');
+    expect((await requestToken(plain.url, DEMO_TOKEN_REQUEST, { traceparent })).status).toBe(200);
     expect(program.stdout()).not.toContain('trace_id');
   });
 });

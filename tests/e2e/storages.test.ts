@@ -6,9 +6,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import type { ClientRow } from '../../application/client-lookup.ts';
-import { manageClients } from '../../config/capabilities/clients-program.ts';
-import { inspectService } from '../../config/capabilities/doctor.ts';
-import { migrateTables } from '../../config/migrate-tables.ts';
+import { manageClients } from '../../config/programs/clients-program.ts';
+import { inspectService } from '../../config/programs/doctor.ts';
+import { migrateTables } from '../../config/programs/migrate-tables.ts';
 import { startFromEnvironment } from '../../config/service.ts';
 import { documentOf } from '../../domain/details-document.ts';
 import { clientsInProcess, type RunClients } from '../adapters/cli/clients-program.ts';
@@ -166,7 +166,12 @@ describe('registrations in a file of SQLite', () => {
     expect([status, JSON.parse(text).checks]).toEqual([
       200,
       expect.arrayContaining([
-        { name: repository === 'memory' ? 'clients file' : 'client repository', ready: true, note },
+        {
+          name: repository === 'memory' ? 'clients file' : 'client repository',
+          ready: true,
+          note,
+          fix: expect.stringContaining('add'),
+        },
       ]),
     ]);
     await program.printed(/"event":"no_client_registered"/);
@@ -191,12 +196,12 @@ describe('registrations in a file of SQLite', () => {
   ])('npm run clients -- %s creates no file, and no table in an empty one', async (command, args) => {
     const none = join(folder, 'none.db');
     const run = clientsInProcess('', { DATABASE_FILE: none });
-    const cure = 'npm run migrate creates it; if it was there before, bring it back';
+    const fix = 'npm run migrate creates it; if it was there before, bring it back';
     for (const problem of ['does not exist', 'has no table clients, or an older schema']) {
       expect(await run([command, ...args])).toMatchObject({
         exitCode: 3,
         stdout: '',
-        stderr: expect.stringContaining(`${none} ${problem}: ${cure}`),
+        stderr: expect.stringContaining(`${none} ${problem}: ${fix}`),
       });
       expect((await readdir(folder)).includes('none.db')).toBe(problem !== 'does not exist');
       await writeFile(none, '');

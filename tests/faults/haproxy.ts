@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 export const HAS_HAPROXY = spawnSync('haproxy', ['-v']).status === 0;
 
 /**
- * HAProxy in front of replicas, as docs/operations.md shows it: token requests follow /readyz, and reach all replicas while
+ * HAProxy in front of replicas, as docs/operate.md shows it: token requests follow /readyz, and reach all replicas while
  * none is ready; all other paths follow /readyz/verification.
  */
 export async function startHaproxy(

@@ -7,7 +7,7 @@ import { until } from '../support/until.ts';
 import { ReplicaWithClocks } from './replica-with-clocks.ts';
 
 const PUBLICATION_SECONDS = 2;
-/** What docs/keys.md promises. */
+/** What docs/operate.md promises. */
 const HONOURED_WITHIN_MS = 11_000;
 
 /** A key directory of its own for each test, and the settings of replicas that share it. */

@@ -15,13 +15,13 @@ import { sealedKeysIn } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
-const [, SECTION = ''] = readPage('docs/keys.md').split('\n## Rotating a key by hand\n');
-const BLOCKS = [...(SECTION.split('\n## ')[0] ?? '').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+const [, SECTION = ''] = readPage('docs/operate.md').split('\n### Rotating a key by hand\n');
+const BLOCKS = [...(SECTION.split('\n### ')[0] ?? '').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
 const [ROTATE = '', FUNCTIONS, ONE_PROCESS = '', NEW_FILE = '', AFTER_A_LEAK = ''] = BLOCKS;
 
 const kidOf = (token: string) => String(decodeProtectedHeader(token).kid);
 
-/** Replicas with the names of docs/keys.md, which its functions `restart` and `ready` reach over HTTP here. */
+/** Replicas with the names of docs/operate.md, which its functions `restart` and `ready` reach over HTTP here. */
 class NamedReplicas implements AsyncDisposable {
   readonly #settings: Readonly<Record<string, string>>;
   readonly #backends = new Map<string, Backend>();
@@ -120,7 +120,7 @@ async function createKeyFile(): Promise<{ readonly file: string } & AsyncDisposa
   return { file, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }
 
-describe('the steps of docs/keys.md to rotate a key by hand', () => {
+describe('the steps of docs/operate.md to rotate a key by hand', () => {
   it('have functions to adapt, and commands for four cases', () => {
     expect(FUNCTIONS).toMatch(/^restart\(\) \{.*\}\nready\(\) \{.*\}\n$/);
     expect(BLOCKS).toHaveLength(5);

@@ -47,11 +47,11 @@ const CAPTURED = [
 ];
 
 /** Statements of the pages for operators, and the one that the doctor prints. */
-const DOCUMENTED = ['docs/runbook.md', 'docs/operations.md', 'docs/managing-clients.md']
+const DOCUMENTED = ['docs/runbook.md', 'docs/operate.md', 'docs/managing-clients.md']
   .flatMap((page) => [...readPage(page).matchAll(/(?:psql "\$DATABASE_URL" -c |`)(['"]?)(select .*?)(?:\1$|;?`)/gm)])
   .concat([
     .../find it: ()(select .*?);/g[Symbol.matchAll](
-      connectionProblem({ code: '55P03' }, 'postgresql://localhost').cure ?? '',
+      connectionProblem({ code: '55P03' }, 'postgresql://localhost').fix ?? '',
     ),
   ])
   .flatMap(([, , text = '']) => (text.includes('<') ? [] : text));

@@ -39,14 +39,14 @@ let service: ServiceProcess;
 const FAULTS: readonly Fault[] = [
   {
     what: 'is a standby after a failover',
-    note: 'database is read-only (25006)',
+    note: '(25006)',
     events: ['database_unavailable', 'database_available'],
     begin: () => server.restartAsStandby(),
     end: () => server.restartAsPrimary(),
   },
   {
     what: 'is read-only by default',
-    note: 'database is read-only (25006)',
+    note: '(25006)',
     events: ['database_unavailable', 'database_available'],
     begin: () => setReadOnly('on'),
     end: () => setReadOnly('off'),
@@ -60,7 +60,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     what: 'has a full disk, which refuses new rows and nothing else',
-    note: 'database unavailable (53100)',
+    note: '(53100)',
     events: ['database_unavailable', 'database_available'],
     begin: () => server.query(FAIL_INSERTS),
     end: () => server.query('drop function full_disk cascade'),
@@ -79,17 +79,16 @@ beforeAll(async () => {
   await server.query(`create role ${ROLE} login password 'service'`);
   await server.query(`grant create on schema public to ${ROLE}`);
   await migrateDatabase(server.urlOf('postgres', 'postgres'));
-  // Tables of another owner, as in docs/operations.md, since an owner always may write.
+  // Tables of another owner, as in docs/operate.md, since an owner always may write.
   await server.query(`create table key_ring (kid text collate "C" primary key, algorithm text collate "C", step bigint,
       sealed text, created_at bigint not null, known_at bigint not null, signs_from bigint not null,
       verifies_until bigint not null, ended_at bigint, revoked_at bigint, unique (algorithm, step))`);
   await server.query(`grant select on all tables in schema public to ${ROLE}`);
   await server.query(`grant insert, update, delete on key_ring, used_assertions to ${ROLE}`);
   await server.query(
-    `with client as (insert into clients (client_id, client_secret, client_name, scope)
-        values ('signing-client', '*', 'name', 'read') returning client_id, id::text)
-      insert into client_keys (client_id, registration_id, key_id, jwk) select client_id, id, 'k', $1 from client`,
-    [JSON.stringify({ ...KEY.jwk, kid: 'the-key' })],
+    `insert into clients (client_id, client_secret, client_name, scope, details)
+      values ('signing-client', '*', 'name', 'read', $1)`,
+    [{ jwks: { keys: [{ ...KEY.jwk, kid: 'the-key' }] } }],
   );
 }, 120_000);
 afterAll(() => server.stop());

@@ -1,8 +1,9 @@
 import { expect } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
+import { PlainSecretVerifier } from '../../adapters/secrets/plain-secret-verifier.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
-import { PARTS } from '../../config/parts.ts';
+import { PARTS, part } from '../../config/parts.ts';
 import { serviceForSuite } from '../adapters/http/service-for-suite.ts';
 import { requestToken } from '../support/http.ts';
 import { rankZ } from '../support/rank-test.ts';
@@ -41,14 +42,17 @@ export function timedService(replaceVerifier: (verifier: SecretVerifier) => Secr
         secrets: [{ secret_id: 'an-id', name: 'a', client_secret: bcrypt.hashSync('an-id.its-secret', COST) }],
       },
     ],
-    opened: (container) => {
-      const clients = container.resolve(PARTS.clientRepository);
+    wrapClients: (clients) => {
       if (!(clients instanceof InMemoryClientRepository)) throw new Error('not the in-memory variant');
       const encoded = GOOD_CLIENT.client_secret;
       clients.add({ clientId: 'locked', clientSecret: `!${encoded}`, clientName: 'x', scope: 'read' });
       clients.add({ clientId: 'no-scope', clientSecret: encoded, clientName: 'x', scope: '' });
-      container.registerInstance(PARTS.secretVerifier, replaceVerifier(container.resolve(PARTS.secretVerifier)));
+      return clients;
     },
+    override: (core) =>
+      part(core, PARTS.secretVerifier, () =>
+        replaceVerifier(new PlainSecretVerifier(core.resolve(PARTS.bcryptVerifier))),
+      ),
   });
 }
 

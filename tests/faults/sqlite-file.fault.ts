@@ -5,8 +5,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { storeFault } from '../../adapters/sqlite/file-fault.ts';
 import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
-import { manageClients } from '../../config/capabilities/clients-program.ts';
 import { PARTS } from '../../config/parts.ts';
+import { manageClients } from '../../config/programs/clients-program.ts';
+import { inWords } from '../../domain/problem.ts';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
@@ -43,7 +44,7 @@ async function ask(client_id = REGISTERED_CLIENT.clientId): Promise<number> {
 /** Why the service is not ready; undefined if it is. */
 function reason(): string | undefined {
   const readiness = service?.container.resolve(PARTS.storage).dependency?.readiness();
-  return readiness?.ready === false ? readiness.reason : undefined;
+  return readiness?.ready === false ? inWords(readiness.reason) : undefined;
 }
 
 /** Puts another file into the place of the registrations, as `mv` does. */
@@ -237,7 +238,7 @@ describe('a file that cannot be used', () => {
     ['EROFS', /is on a file system that is read-only: set DATABASE_FILE/],
     ['ENOSPC', /has no space left on its disk: make room$/],
     ['EIO', /cannot be opened \(EIO\): look for/],
-  ])('is reported with a cure for %s of the system, unless that is about another file', (code, message) => {
+  ])('is reported with a fix for %s of the system, unless that is about another file', (code, message) => {
     const fault = { code, path: dirname(file.path) };
     expect(storeFault(file.path, fault)).toMatchObject({ cause: { message: expect.stringMatching(message) } });
     const another = { code, path: join(file.folder, 'audit.log') };
@@ -292,10 +293,10 @@ describe('a folder that this user may only read', () => {
     expect(answer).toMatch(/^read 1\n.*read-only: let this user write to both/);
   });
 
-  it('stops a program that has to create the file there, with the cure and its exit code', async () => {
+  it('stops a program that has to create the file there, with the fix and its exit code', async () => {
     const MIGRATING = `
       await import('./adapters/sqlite/migrate-file.ts');
-      const { migrateTables } = await import('./config/migrate-tables.ts');
+      const { migrateTables } = await import('./config/programs/migrate-tables.ts');
       const [folder] = process.argv.slice(1);
       if (process.getuid() === 0) process.setgroups([]), process.setegid(65534), process.seteuid(65534);
       process.exitCode = await migrateTables([], process, { DATABASE_FILE: folder + '/new.db' });`;

@@ -1,4 +1,3 @@
-import { OtlpReceiver } from '../support/otlp-receiver.ts';
 import { WorkloadKey } from '../support/workload-issuer.ts';
 import {
   badRequest,
@@ -171,7 +170,6 @@ export const CAPABILITIES: Readonly<Record<string, Capability>> = {
     options: { settings: { AUDIT_REQUIRED: 'true' }, files: { AUDIT_FILE: '' } },
     answers: {},
   },
-  tracing: { options: { uses: collector }, answers: {} },
   'an operator token': {
     options: { files: { MANAGEMENT_TOKEN_FILE: 'an-operator-secret-of-38-characters-xx' } },
     answers: {},
@@ -188,14 +186,9 @@ export const EVERYTHING: Capability = Object.values(CAPABILITIES).reduce(({ opti
     },
     files: { ...options.files, ...added.options.files },
     client: { ...options.client, ...added.options.client },
-    uses: collector,
   },
   answers: { ...answers, ...added.answers },
 }));
-
-async function collector(stack: AsyncDisposableStack) {
-  return stack.use(await OtlpReceiver.start()).environment;
-}
 
 /** The requests with the answers of a service that has this capability. Throws if one of its answers is to no request. */
 export function answeredWith({ answers }: Capability, table: HostileRequests): HostileRequests {

@@ -27,8 +27,6 @@ export interface HostileServiceOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** What is written into files, by the setting that names each file. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Starts what the service needs beside it, and returns the settings that name it. */
-  readonly uses?: (stack: AsyncDisposableStack) => Promise<Readonly<Record<string, string>>>;
   /** Further members of the registration of the client whose secret is right. */
   readonly client?: Readonly<Record<string, unknown>>;
 }
@@ -53,7 +51,6 @@ export async function startHostileService(options: HostileServiceOptions = {}): 
     BASE_URL: ISSUER,
     ...paths,
     ...options.settings,
-    ...(await options.uses?.(stack)),
   });
   const { program } = service;
   const auditFile = join(folder, 'AUDIT_FILE');

@@ -34,7 +34,7 @@ export async function openStatusPage(
   await context.clock.install();
   const page = await context.newPage();
   await page.goto(url);
-  await page.locator('#state', { hasText: /eady/ }).waitFor();
+  await page.locator('#now', { hasText: /eady/ }).waitFor();
   return page;
 }
 

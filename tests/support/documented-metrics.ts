@@ -25,8 +25,8 @@ export const METRICS_OF_CONNECTIONS: readonly string[] = [
   'auth_tls_handshakes_failed_total',
 ];
 
-/** The names in the table of metrics of docs/monitoring.md. A row may have several. */
+/** The names in the table of metrics of docs/metrics.md. A row may have several. */
 export function documentedMetrics(): readonly string[] {
-  const rows = readFileSync('docs/monitoring.md', 'utf8').matchAll(/^\| (`auth_\w+`(?:, `auth_\w+`)*) \|/gm);
+  const rows = readFileSync('docs/metrics.md', 'utf8').matchAll(/^\| (`auth_\w+`(?:, `auth_\w+`)*) \|/gm);
   return [...rows].flatMap(([, names = '']) => names.replaceAll('`', '').split(', '));
 }

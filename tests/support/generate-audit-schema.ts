@@ -104,7 +104,7 @@ export function generateAuditSchema(): string {
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'One line of the audit log',
-    description: 'docs/monitoring.md explains each event. Times are in seconds since 1970, unless they are texts.',
+    description: 'docs/metrics.md explains each event. Times are in seconds since 1970, unless they are texts.',
     type: 'object',
     required: ['log', 'level', 'time', 'at'],
     properties: LINE,

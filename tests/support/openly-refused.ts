@@ -17,10 +17,10 @@ export const OPENLY_REFUSED: Readonly<Partial<Record<RefusalReason, RegExp>>> = 
   assertion_too_old: /iat .* has to be no more than 3600 seconds ago/,
 };
 
-/** An assertion that is refused for this reason: with the cure if the assertion shows it, otherwise without a word. */
+/** An assertion that is refused for this reason: with the fix if the assertion shows it, otherwise without a word. */
 export function expectRefusedAssertion(answer: HttpAnswer, reason: string): void {
-  const cure = OPENLY_REFUSED[reason as RefusalReason];
+  const fix = OPENLY_REFUSED[reason as RefusalReason];
   expect(answer.status).toBe(401);
-  if (cure === undefined) expect(answer.text).toBe('{"error":"invalid_client"}');
-  else expect(answer.json()).toEqual({ error: 'invalid_client', error_description: expect.stringMatching(cure) });
+  if (fix === undefined) expect(answer.text).toBe('{"error":"invalid_client"}');
+  else expect(answer.json()).toEqual({ error: 'invalid_client', error_description: expect.stringMatching(fix) });
 }

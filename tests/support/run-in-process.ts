@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import type { ProgramStreams } from '../../config/open-program-audit.ts';
+import type { ProgramStreams } from '../../config/programs/open-program-audit.ts';
 
 /** What a program did. */
 export interface FinishedProgram {

@@ -1,7 +1,7 @@
 import { SystemClock } from '../../adapters/system/system.ts';
 import type { Clock } from '../../application/ports/clock.ts';
-import { readLocationsSettings } from '../../config/capabilities/example-resource/locations-settings.ts';
-import { startResourceServer } from '../../config/capabilities/example-resource/start-resource-server.ts';
+import { readLocationsSettings } from '../../config/programs/locations-settings.ts';
+import { startResourceServer } from '../../config/programs/start-resource-server.ts';
 import { createLogBuffer } from './log-buffer.ts';
 import { ISSUER } from './running-service.ts';
 

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import type { DependencyContainer } from 'tsyringe';
 import type { RsaSigner } from '../../adapters/jwt/algorithms.ts';
 import { SigningThreads } from '../../adapters/jwt/signing-threads.ts';
-import type { Override } from '../../config/capability.ts';
-import { buildContainer } from '../../config/container.ts';
-import { PARTS } from '../../config/parts.ts';
+import type { ClientRepository } from '../../application/ports/client-repository.ts';
+import { buildService } from '../../config/build.ts';
+import type { Feature } from '../../config/feature.ts';
+import { type Core, createCore, PARTS, part } from '../../config/parts.ts';
 import type { Configuration } from '../../config/settings/configuration.ts';
 import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import { startProcess } from '../../config/start-process.ts';
@@ -38,9 +38,12 @@ export interface ServiceOptions {
   readonly clients?: readonly Readonly<Record<string, unknown>>[];
   /** Further files, by their paths. */
   readonly files?: Readonly<Record<string, string>>;
-  readonly override?: Override;
-  /** As `override`, once the storage is open: this one may use what it replaces. */
-  readonly opened?: Override;
+  /** Registers what it replaces, before there is anything else. */
+  readonly override?: (core: Core) => void;
+  /** Changes the repository of the clients, such as to let it fail. */
+  readonly wrapClients?: (clients: ClientRepository) => ClientRepository;
+  /** Further parts of the service. */
+  readonly features?: readonly Feature[];
   /** Limits that no setting changes. */
   readonly limits?: Pick<Configuration, 'httpTimeouts'>;
   /** Paths of routes that the test adds, which docs/openapi.json does not have. */
@@ -51,10 +54,12 @@ export interface ServiceUnderTest extends AsyncDisposable {
   readonly port: number;
   /** Its base URL, on loopback. */
   readonly url: string;
-  readonly container: DependencyContainer;
+  readonly container: Core;
   /** The lines of the log so far, oldest first. */
   logLines(): readonly Record<string, unknown>[];
   logText(): string;
+  /** What SIGHUP does. */
+  hangUp(): Promise<void>;
   /** Fails if the service gave the test an answer that docs/openapi.json does not have. */
   stop(): Promise<void>;
 }
@@ -81,25 +86,27 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
 
   const { log, text, lines, write } = createLogBuffer();
   const { settings } = configuration.value;
-  const container = await buildContainer({ ...configuration.value, ...options.limits }, (container) => {
-    container.registerInstance(PARTS.log, log);
-    container.registerInstance(PARTS.signingThreads, new SigningThreads(1));
-    if (settings.KEY_FILE === undefined && settings.TOKEN_SIGNING_ALG === 'RS256') {
-      // Those that `override` puts in their place.
-      const sign: RsaSigner['sign'] = (by, input) => container.resolve(PARTS.signingThreads).sign(by, input);
-      container.registerInstance(PARTS.keyFactory, pooledKeyFactory({ sign }));
-    }
-    // As in production, audit lines are on standard output unless there is a file for them.
-    if (settings.AUDIT_FILE === undefined) {
-      const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
-      const writeLine = async (line: string) => write(line);
-      const auditLines = { write: writeLine, keep: writeLine };
-      container.registerInstance(PARTS.auditOutput, { lines: auditLines, measured, checks: [], close: async () => {} });
-    }
-    options.override?.(container);
-  });
-  options.opened?.(container);
-  const service = await startProcess(container, settings, environment);
+  const { override, wrapClients, features = [], limits } = options;
+  const core = createCore();
+  override?.(core);
+  if (wrapClients !== undefined)
+    part(core, PARTS.clientRepository, () => wrapClients(core.resolve(PARTS.storage).clients));
+  part(core, PARTS.log, () => log);
+  part(core, PARTS.signingThreads, () => new SigningThreads(1));
+  if (settings.KEY_FILE === undefined && settings.TOKEN_SIGNING_ALG === 'RS256') {
+    // Those that `override` puts in their place.
+    const sign: RsaSigner['sign'] = (by, input) => core.resolve(PARTS.signingThreads).sign(by, input);
+    part(core, PARTS.keyFactory, () => pooledKeyFactory({ sign }));
+  }
+  // As in production, audit lines are on standard output unless there is a file for them.
+  if (settings.AUDIT_FILE === undefined) {
+    const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
+    const writeLine = async (line: string) => write(line);
+    const lines = { write: writeLine, keep: writeLine };
+    part(core, PARTS.auditOutput, () => ({ lines, measured, checks: [], close: async () => {} }));
+  }
+  const built = await buildService({ ...configuration.value, ...limits }, { core, features });
+  const service = await startProcess(built, settings, environment);
 
   recordAnswersOf(service.port);
   const stop = async () => {
@@ -109,9 +116,10 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   return {
     port: service.port,
     url: `http://${service.host}:${service.port}`,
-    container,
+    container: core,
     logText: text,
     logLines: lines,
+    hangUp: () => service.hangUp(),
     stop,
     [Symbol.asyncDispose]: stop,
   };

@@ -8,6 +8,9 @@ export interface ServiceProcess {
   readonly managementUrl: string;
 }
 
+/** Arguments of Node.js that trace the requests of a service, as an SDK of OpenTelemetry does. */
+export const TRACED = ['--import', new URL('preload-tracing.ts', import.meta.url).href];
+
 /** Starts it on free ports, without a grace time. Resolves when it listens. */
 export async function startServiceProcess(
   more: Readonly<Record<string, string>> = {},

@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { clientsTable } from './clients-table.ts';
 import { freshTables } from './details-tables.ts';
-import { OtlpReceiver } from './otlp-receiver.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
 import { SEALED_KEYS } from './sealed-keys.ts';
-import { type ServiceProcess, startServiceProcess } from './service-process.ts';
+import { type ServiceProcess, startServiceProcess, TRACED } from './service-process.ts';
 import { createTestDatabase, PATIENT, type TestDatabase } from './test-database.ts';
 import { WorkloadIssuer } from './workload-issuer.ts';
 
@@ -17,7 +16,7 @@ export const TOKEN_REQUEST = {
   client_secret: REGISTERED_SECRET,
 };
 
-/** The service on PostgreSQL, with the key directory, every method and traces, which have every metric. */
+/** The service on PostgreSQL, with the key directory, every method and traces. */
 export interface ServiceWithEverything extends ServiceProcess, AsyncDisposable {
   readonly database: TestDatabase;
 }
@@ -27,20 +26,21 @@ export async function startServiceWithEverything(
 ): Promise<ServiceWithEverything> {
   const folder = await mkdtemp(join(tmpdir(), 'everything-'));
   const [database, issuer] = [await createTestDatabase(), await WorkloadIssuer.start('kubernetes')];
-  const collector = await OtlpReceiver.start();
   await freshTables(database);
   const issuers = join(folder, 'issuers.json');
   await writeFile(issuers, JSON.stringify([issuer.entry()]));
-  const service = await startServiceProcess({
-    CLIENT_REPOSITORY: 'postgres',
-    ...SEALED_KEYS,
-    DATABASE_URL: database.url,
-    ...PATIENT,
-    CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,client_secret_basic,private_key_jwt,federated_jwt',
-    CLIENT_ASSERTION_ISSUERS_FILE: issuers,
-    ...collector.environment,
-    ...more,
-  });
+  const service = await startServiceProcess(
+    {
+      CLIENT_REPOSITORY: 'postgres',
+      ...SEALED_KEYS,
+      DATABASE_URL: database.url,
+      ...PATIENT,
+      CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,client_secret_basic,private_key_jwt,federated_jwt',
+      CLIENT_ASSERTION_ISSUERS_FILE: issuers,
+      ...more,
+    },
+    TRACED,
+  );
   await clientsTable(database).add(REGISTERED_CLIENT);
   return {
     ...service,
@@ -48,7 +48,6 @@ export async function startServiceWithEverything(
     async [Symbol.asyncDispose]() {
       await service.program[Symbol.asyncDispose]();
       await issuer[Symbol.asyncDispose]();
-      await collector[Symbol.asyncDispose]();
       await database.drop();
       await rm(folder, { recursive: true });
     },

@@ -29,15 +29,16 @@ export async function startServiceOn(stdout: number, environment: Readonly<Recor
     managementUrl,
     linesLost: async () =>
       total(readSamples((await send(managementUrl, '/metrics')).text), 'auth_log_lines_lost_total'),
-    /** Resolves when the check `log` of /readyz has this note, or none. */
+    /** Resolves when the check `log` of /readyz has this note with a fix, or neither. */
     untilNote: (note: string | undefined) =>
       until(async () => {
         const answer = await send(managementUrl, '/readyz');
         if (answer.status !== 200) throw new Error(answer.text);
-        const checks = answer.json()['checks'] as { name: string }[];
+        const checks = answer.json()['checks'] as { name: string; ready: boolean; note?: string; fix?: string }[];
+        const found = checks.filter(({ name }) => name === 'log');
         return isDeepStrictEqual(
-          checks.filter(({ name }) => name === 'log'),
-          [{ name: 'log', ready: true, ...(note && { note }) }],
+          found.map((check) => [check.ready, check.note, check.fix !== undefined]),
+          [[true, note, note !== undefined]],
         );
       }, `the note of /readyz is ${note}`),
     /** Sends SIGTERM. Resolves with the exit code. */

@@ -63,15 +63,15 @@ function messageOf(fault: unknown): string {
   return fault instanceof Error ? fault.message : 'unknown fault';
 }
 
-function documentOf({ name, state, text, cure }: Named) {
-  return { check: name, state, text, ...(cure !== undefined && { cure }) };
+function documentOf({ name, state, text, fix }: Named) {
+  return { check: name, state, text, ...(fix !== undefined && { fix }) };
 }
 
 function reportOf(findings: readonly Named[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length));
-  const lines = findings.flatMap(({ name, state, text, cure }) => [
+  const lines = findings.flatMap(({ name, state, text, fix }) => [
     `${STATES[state]}  ${name.padEnd(width)}  ${printable(text)}\n`,
-    ...(cure === undefined ? [] : [`${' '.repeat(9)}${' '.repeat(width)}  -> ${printable(cure)}\n`]),
+    ...(fix === undefined ? [] : [`${' '.repeat(9)}${' '.repeat(width)}  -> ${printable(fix)}\n`]),
   ]);
   const count = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length;
   return `${lines.join('')}\n${plural(count('problem'), 'problem')}, ${plural(count('note'), 'note')}.`;

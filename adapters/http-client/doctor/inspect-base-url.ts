@@ -30,11 +30,11 @@ type Answer = Awaited<ReturnType<typeof ask>>;
  * @param isRunning whether the service runs. Otherwise nothing can answer.
  */
 export async function inspectBaseUrl(urls: PublicUrls, isRunning: boolean): Promise<readonly Finding[]> {
-  const cure = 'put a proxy with TLS in front, and set BASE_URL to its https URL';
+  const fix = 'put a proxy with TLS in front, and set BASE_URL to its https URL';
   const { protocol, hostname } = new URL(urls.baseUrl);
   const unencrypted =
     protocol === 'http:' && !isLoopback(hostname)
-      ? [note('BASE_URL is http: secrets and tokens travel unencrypted', cure)]
+      ? [note('BASE_URL is http: secrets and tokens travel unencrypted', fix)]
       : [];
   return [await inspectAnswers(urls, isRunning), ...unencrypted];
 }

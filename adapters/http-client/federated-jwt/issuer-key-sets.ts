@@ -76,7 +76,9 @@ export class IssuerKeySets implements Dependency, IssuerKeys {
   readiness(): Readiness {
     const { stale, absent } = this.counts();
     const notes = [...(absent > 0 ? [`${absent} missing`] : []), ...(stale > 0 ? [`${stale} not current`] : [])];
-    return notes.length === 0 ? { ready: true } : { ready: true, note: notes.join(', ') };
+    if (notes.length === 0) return { ready: true };
+    const fix = 'npm run doctor names the issuers and their faults';
+    return { ready: true, note: { code: absent > 0 ? 'missing' : 'not_current', text: notes.join(', '), fix } };
   }
 
   async close(): Promise<void> {

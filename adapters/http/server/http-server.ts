@@ -53,8 +53,6 @@ type RequestHandler = (request: IncomingMessage, response: ServerResponse) => un
 
 export interface HttpServerParts extends ApplicationParts {
   readonly timeouts: HttpTimeouts;
-  /** Returns the handler with something around each request, such as a span of a trace. */
-  readonly around?: ((handle: RequestHandler) => RequestHandler) | undefined;
   readonly connectionsMax?: number;
   /** From the accepted socket to HTTP. */
   readonly layers?: readonly ConnectionLayer[];
@@ -77,9 +75,8 @@ export class HttpServer {
   #dropped = 0;
   #retired = false;
 
-  constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, layers = [], around, ...parts }: HttpServerParts) {
-    const handle = createApplication(parts).callback();
-    this.#handle = around?.(handle) ?? handle;
+  constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, layers = [], ...parts }: HttpServerParts) {
+    this.#handle = createApplication(parts).callback();
     this.#connectionsMax = connectionsMax;
     this.#server = createServer({
       headersTimeout: timeouts.headersMs,

@@ -69,7 +69,9 @@ export class Lifecycle implements HealthCheck {
   state: 'starting' | 'ready' | 'stopping' = 'starting';
 
   readiness(): Readiness {
-    return this.state === 'ready' ? { ready: true } : { ready: false, reason: this.state };
+    if (this.state === 'ready') return { ready: true };
+    const fix = this.state === 'starting' ? 'wait until it is ready' : 'wait until it has ended, and start it again';
+    return { ready: false, reason: { code: this.state, text: this.state, fix } };
   }
 }
 

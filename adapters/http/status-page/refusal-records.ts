@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { RefusalQuery, RefusalRecord, RequestLine } from '../../../application/ports/telemetry.ts';
@@ -10,13 +11,12 @@ const RECORDS_OF_A_CLIENT = 5;
 /** Registered clients that were refused last. */
 export const CLIENTS_MAX = 1_000;
 
-/** The last refusals, in memory. Adding one takes less than 2 µs. */
+/** The last refusals, in memory. Adding one takes some microseconds. */
 export class RefusalRecords {
   readonly #clock: Clock;
   /** The latest last. */
   readonly #byReason = new Map<string, RefusalRecord[]>();
-  /** In order of the last refusal. */
-  readonly #byClient = new Map<string, RefusalRecord[]>();
+  readonly #byClient = new LRUCache<string, RefusalRecord[]>({ max: CLIENTS_MAX });
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -40,25 +40,20 @@ export class RefusalRecords {
     this.#byReason.set(reason, withLast(record, RECORDS_OF_A_REASON, this.#byReason.get(reason)));
     const { client_id: clientId } = record;
     if (clientId === undefined) return;
-    const ofClient = withLast(record, RECORDS_OF_A_CLIENT, this.#byClient.get(clientId));
-    // To the end: the client that was refused least recently is evicted.
-    this.#byClient.delete(clientId);
-    this.#byClient.set(clientId, ofClient);
-    const [oldest] = this.#byClient.keys();
-    if (this.#byClient.size > CLIENTS_MAX && oldest !== undefined) this.#byClient.delete(oldest);
+    this.#byClient.set(clientId, withLast(record, RECORDS_OF_A_CLIENT, this.#byClient.get(clientId)));
   }
 
   /** The records of the query, the latest first. Reads all of them. */
   find(query: RefusalQuery): readonly RefusalRecord[] {
-    if ('requestId' in query) {
-      const kept = [...this.#byReason.values(), ...this.#byClient.values()];
-      const found = kept.flat().find(({ request_id: id }) => id === query.requestId);
-      return found === undefined ? [] : [found];
-    }
-    if ('clientId' in query) return this.#byClient.get(query.clientId)?.toReversed() ?? [];
+    if ('clientId' in query) return this.#byClient.peek(query.clientId)?.toReversed() ?? [];
     if ('reason' in query) return this.#byReason.get(query.reason)?.toReversed() ?? [];
-    const latest = [...this.#byClient.values()].slice(-query.latestClients).toReversed();
-    return latest.flatMap((records) => records.at(-1) ?? []);
+    const ofClients = [...this.#byClient.values()];
+    if ('latestClients' in query)
+      return ofClients.slice(0, query.latestClients).flatMap((records) => records.at(-1) ?? []);
+    const found = [...this.#byReason.values(), ...ofClients]
+      .flat()
+      .find((record) => record.request_id === query.requestId);
+    return found === undefined ? [] : [found];
   }
 
   #recordOf({ fault, ...line }: RequestLine, reason: string): RefusalRecord {

@@ -1,19 +1,10 @@
+import { PeriodicTask } from '../../../application/periodic-task.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
-import { type CheckState, type HealthCheck, statesOf } from '../../../application/ports/health-check.ts';
-import {
-  DATABASES,
-  type DatabaseName,
-  type KeyPeriod,
-  type ProcessFigures,
-  type RefusalQuery,
-  type RefusalRecord,
-} from '../../../application/ports/telemetry.ts';
-import { nowInWords, topReason } from './now-in-words.ts';
+import { type HealthCheck, statesOf } from '../../../application/ports/health-check.ts';
+import type { KeyPeriod, RefusalQuery, RefusalRecord, StatusFigures } from '../../../application/ports/telemetry.ts';
+import { nowInWords } from './now-in-words.ts';
 import type { StatusData } from './status-data.ts';
-import { StatusEvents } from './status-events.ts';
 import { type Reading, SAMPLE_SECONDS, StatusHistory } from './status-history.ts';
-
-const CLIENTS: DatabaseName = 'client repository';
 
 const REFUSALS_MAX = 100;
 
@@ -21,103 +12,69 @@ interface ServiceStatusParts {
   readonly clock: Clock;
   readonly service: Omit<StatusData['service'], 'started_at' | 'ready'>;
   readonly checks: () => readonly HealthCheck[];
-  /** What to do about a check that is not ready or has a note. */
-  readonly cureOf: (check: CheckState) => string | undefined;
-  /** Without a reset of what a scrape resets. */
-  readonly figures: () => Promise<ProcessFigures>;
-  readonly queue: () => StatusData['queue'];
+  readonly figures: () => Promise<StatusFigures>;
   readonly keys: () => readonly KeyPeriod[];
   /** The latest first. */
   readonly findRefusals: (query: RefusalQuery) => readonly RefusalRecord[];
 }
 
-/** What the service does, collected for the status page, and a history of the last hour. */
+/** The state of the service, collected for the status page, and a history of the last hour. */
 export class ServiceStatus {
   readonly #parts: ServiceStatusParts;
   readonly #history = new StatusHistory();
-  readonly #events = new StatusEvents();
-  /** The most frequent reason of refusals at the last sample. */
-  #topReason = '';
-  #timer: NodeJS.Timeout | undefined;
+  readonly #sampling = new PeriodicTask(async () => {
+    await this.sample();
+    return SAMPLE_SECONDS * 1_000;
+  });
 
   constructor(parts: ServiceStatusParts) {
     this.#parts = parts;
   }
 
-  /** Samples of the history, at most 720. */
+  /** Samples of the history, at most 240. */
   get samples(): number {
-    return this.#history.size;
+    return this.#history.samples.length;
   }
 
-  /** Changes that are kept, at most 20. */
-  get events(): number {
-    return this.#events.latestFirst.length;
-  }
-
-  /** Takes the first sample, and then one every 5 s. Looks for changes every second. */
+  /** Reads the figures now, and then every 15 s. */
   start(): void {
-    let seconds = 0;
-    const everySecond = () => {
-      this.observe();
-      if (seconds % SAMPLE_SECONDS === 0) void this.sample();
-      seconds += 1;
-    };
-    everySecond();
-    this.#timer = setInterval(everySecond, 1_000).unref();
-  }
-
-  /** Records what has changed since the last time. */
-  observe(): void {
-    const { clock, checks, keys } = this.#parts;
-    this.#events.observe(clock.now(), { checks: statesOf(checks()), keys: keys() });
+    void this.#sampling.start();
   }
 
   /** Adds a sample to the history. Never rejects: a sample that cannot be taken is left out. */
   async sample(): Promise<void> {
     const reading = await this.#read().catch(() => undefined);
     if (reading === undefined) return;
-    const { fifo, overflow } = this.#parts.queue();
     const ready = statesOf(this.#parts.checks()).every((check) => check.ready);
-    this.#topReason = topReason(this.#history.lastMinute(reading));
-    this.#history.add(reading, { at: this.#parts.clock.now(), ready, waiting: fifo + overflow });
+    this.#history.add(reading, { at: this.#parts.clock.now(), ready });
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#sampling.close();
   }
 
-  /**
-   * @param since leaves out samples of the history up to that time.
-   * @param query whose refusals; without it, the last one of each registered client.
-   */
-  async data(since: number, query?: RefusalQuery): Promise<StatusData> {
-    const { clock, service, keys, cureOf } = this.#parts;
+  /** @param query whose refusals; by default, the last one of each registered client. */
+  async data(query: RefusalQuery = { latestClients: REFUSALS_MAX }): Promise<StatusData> {
+    const { clock, service, keys, findRefusals } = this.#parts;
     const reading = await this.#read();
-    const records = this.#findLatest({ reason: this.#topReason });
+    const at = clock.now();
     const lastMinute = this.#history.lastMinute(reading);
-    const checks = statesOf(this.#parts.checks()).map((check) => {
-      const cure = check.ready && check.note === undefined ? undefined : cureOf(check);
-      return cure === undefined ? check : { ...check, cure };
-    });
+    const checks = statesOf(this.#parts.checks());
+    const recordsOf = (reason: string) => findRefusals({ reason }).filter((record) => record.at >= at - 60);
     return {
-      at: clock.now(),
+      at,
       service: {
         ...service,
         started_at: Math.floor(Math.round(performance.timeOrigin) / 1e3),
         ready: checks.every(({ ready }) => ready),
       },
-      summary: nowInWords({ checks, lastMinute, records: records.filter(({ at }) => at >= clock.now() - 60) }),
+      summary: nowInWords({ checks, lastMinute, recordsOf }),
       checks,
-      totals: reading.figures.totals.status,
+      totals: reading.totals,
       last_minute: lastMinute,
-      latency: this.#history.latency(reading),
-      queue: this.#parts.queue(),
       keys: keys(),
-      process: this.#processOf(reading),
-      database: this.#databaseOf(checks, reading),
-      history: this.#history.since(since),
-      refusals: this.#findLatest(query),
-      events: this.#events.latestFirst,
+      history: this.#history.samples,
+      refusals: findRefusals(query).slice(0, REFUSALS_MAX),
     };
   }
 
@@ -126,29 +83,7 @@ export class ServiceStatus {
     return this.#parts.findRefusals({ requestId })[0];
   }
 
-  #findLatest(query: RefusalQuery = { latestClients: REFUSALS_MAX }): readonly RefusalRecord[] {
-    return this.#parts.findRefusals(query).slice(0, REFUSALS_MAX);
-  }
-
   async #read(): Promise<Reading> {
-    return { seconds: performance.now() / 1_000, figures: await this.#parts.figures() };
-  }
-
-  #processOf(reading: Reading): StatusData['process'] {
-    const { memoryBytes, eventLoopP99, connections } = reading.figures;
-    return {
-      cpu: this.#history.cores(reading),
-      memory_bytes: memoryBytes,
-      event_loop_p99: eventLoopP99,
-      connections,
-    };
-  }
-
-  #databaseOf(checks: readonly CheckState[], reading: Reading): StatusData['database'] {
-    const states = checks.filter(({ name }) => DATABASES.some((database) => database === name));
-    if (states.length === 0) return null;
-    // The others are ready with a note while they are unavailable; that of the clients is about tables that few need.
-    const available = states.every((state) => state.ready && (state.note === undefined || state.name === CLIENTS));
-    return { state: available ? 'available' : 'unavailable', latency_seconds: this.#history.lookUpSeconds(reading) };
+    return { seconds: performance.now() / 1_000, ...(await this.#parts.figures()) };
   }
 }

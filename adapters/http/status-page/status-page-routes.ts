@@ -1,25 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { type Exchange, sendRefusal } from '../server/exchange.ts';
 import { ALL_REASONS, httpRefusal } from '../server/http-refusal.ts';
 import type { Access, Route } from '../server/koa-application.ts';
-import { withParts } from './page-parts.ts';
 import type { ServiceStatus } from './service-status.ts';
 
 export const STATUS_PAGE_PATH = '/status';
 
-/** The page and what it loads, below the path of the page. */
-const FILES: Readonly<Record<string, string>> = {
-  'app.js': 'browser/app.js',
-  'charts.js': 'browser/charts.js',
-  'figures.js': 'browser/figures.js',
-  'format.js': 'browser/format.js',
-  'look-up.js': 'browser/look-up.js',
-  'view.js': 'browser/view.js',
-  'style.css': 'browser/style.css',
-  'uplot.js': 'uplot/dist/uPlot.iife.min.js',
-  'uplot.css': 'uplot/dist/uPlot.min.css',
-};
+/** What the page loads, below its path. */
+const FILES = ['app.js', 'charts.js', 'figures.js', 'look-up.js', 'style.css'];
 
 const TYPES = { html: 'text/html', js: 'text/javascript', css: 'text/css' } as const;
 
@@ -41,22 +29,27 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
+interface StatusPageParts {
+  readonly access: Access;
+  readonly status: ServiceStatus;
+  /** Where they are, so that the advice fits. */
+  readonly registrations: 'file' | 'database';
+}
+
 /** The status page with its files, which are read once, now, and its data, for the operator. Throws if a file is missing. */
-export function statusPageRoutes(access: Access, status: ServiceStatus): readonly Route[] {
-  const require = createRequire(import.meta.url);
-  const textOf = (file: string) => {
-    const isOwn = file.startsWith('browser/');
-    return readFileSync(isOwn ? new URL(file, import.meta.url) : require.resolve(file), 'utf8');
-  };
-  const page = withParts(textOf('browser/page.html')).replace('<!-- reasons -->', reasonList());
+export function statusPageRoutes({ access, status, registrations }: StatusPageParts): readonly Route[] {
+  const textOf = (file: string) => readFileSync(new URL(`browser/${file}`, import.meta.url), 'utf8');
+  const page = textOf('page.html')
+    .replace('<!-- reasons -->', () => reasonList(registrations === 'file' ? IN_FILE : ''))
+    .replace('<!-- shared keys -->', registrations === 'file' ? '' : '<code>KEY_DIRECTORY=database</code> or ');
   return [
     { path: '/', access, methods: { GET: toPage } },
     { path: '/status/data', access, methods: { GET: (ctx) => data(ctx, status) } },
     { path: '/status/refusals/:request_id', access, methods: { GET: (ctx) => refusal(ctx, status) } },
     fileRoute(access, STATUS_PAGE_PATH, 'html', page),
-    ...Object.entries(FILES).map(([name, file]) => {
-      return fileRoute(access, `${STATUS_PAGE_PATH}/${name}`, name.endsWith('.js') ? 'js' : 'css', textOf(file));
-    }),
+    ...FILES.map((name) =>
+      fileRoute(access, `${STATUS_PAGE_PATH}/${name}`, name.endsWith('.js') ? 'js' : 'css', textOf(name)),
+    ),
   ];
 }
 
@@ -80,28 +73,32 @@ async function toPage(ctx: Exchange): Promise<void> {
 /** A parameter that is malformed or unknown is ignored. */
 async function data(ctx: Exchange, status: ServiceStatus): Promise<void> {
   const parameters = new URLSearchParams(ctx.querystring);
-  const since = Number(parameters.get('since') ?? 0) || 0;
   const [clientId, reason] = [parameters.get('client'), parameters.get('reason')];
-  answer(ctx, await status.data(since, clientId ? { clientId } : reason ? { reason } : undefined));
+  respond(ctx, await status.data(clientId ? { clientId } : reason ? { reason } : undefined));
 }
 
 async function refusal(ctx: Exchange, status: ServiceStatus): Promise<void> {
   const found = status.findRefusal(ctx.path.slice(ctx.path.lastIndexOf('/') + 1));
   if (found === undefined) return sendRefusal(ctx, httpRefusal('resource_unknown'));
-  answer(ctx, found);
+  respond(ctx, found);
 }
 
-/** Browsers send the operator's password with every request: other sites must not be able to embed the answer. */
-function answer(ctx: Exchange, body: object): void {
+/** Browsers send the operator's password with every request: other sites must not be able to embed the response. */
+function respond(ctx: Exchange, body: object): void {
   ctx.set({ 'X-Content-Type-Options': 'nosniff', 'Cross-Origin-Resource-Policy': 'same-origin' });
   ctx.status = 200;
   ctx.body = body;
 }
 
-/** The reasons and their explanations, for a list of definitions. */
-function reasonList(): string {
+const IN_FILE = ' Here, registrations are in `CLIENTS_FILE`: change it, and restart the service.';
+
+/** The reasons and what they mean, for a list of definitions. */
+function reasonList(howToChange: string): string {
   return Object.entries(ALL_REASONS)
-    .map(([reason, { meaning }]) => `<dt id="reason-${reason}"><code>${reason}</code></dt><dd>${codeIn(meaning)}</dd>`)
+    .map(([reason, { meaning, changes }]) => {
+      const text = codeIn(changes === undefined ? meaning : `${meaning}${howToChange}`);
+      return `<dt id="reason-${reason}"><code>${reason}</code></dt><dd>${text}</dd>`;
+    })
     .join('\n');
 }
 

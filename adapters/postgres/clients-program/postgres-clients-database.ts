@@ -1,8 +1,10 @@
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { CLIENTS } from '../client-entity.ts';
 import { openConnection, type Warn } from '../connection.ts';
-import { hasState, SQLSTATE, storeFault } from '../fault.ts';
+import { hasState, SQLSTATE, storeFault, TableUnusable } from '../fault.ts';
+import { BRING_BACK, FIND_OWN_TABLES, lostClients } from '../own-tables.ts';
 import { runStatement } from '../runner.ts';
+import { type FoundTable, findTable } from '../search-path.ts';
 import { warnOfSchemas } from '../shared-schemas.ts';
 import { probeTable } from '../table.ts';
 
@@ -44,6 +46,9 @@ export async function openClientsDatabase(url: string, warn?: Warn) {
   /** Finds the table, and its column `details` if it has it. */
   async function prepare() {
     await warnOfSchemas(connection);
+    const [found] = await runStatement<FoundTable>(connection, { text: findTable('clients') });
+    const lost = lostClients(await runStatement(connection, { text: FIND_OWN_TABLES }));
+    if (!found?.exists) throw new TableUnusable(lost ?? MISSING);
     await probeTable(CLIENTS, connection).check();
     return runStatement(connection, { text: FIND_DETAILS });
   }
@@ -85,6 +90,13 @@ export async function openClientsDatabase(url: string, warn?: Warn) {
     close: () => connection.close(),
   };
 }
+
+/** An empty table in the place of a lost one would have every client refused. */
+const MISSING = {
+  code: 'table_missing',
+  text: 'table clients does not exist',
+  fix: `run npm run migrate; if it was there before, ${BRING_BACK}`,
+};
 
 const FIND_DETAILS = `select from pg_catalog.pg_attribute where attrelid = pg_catalog.to_regclass('clients')::oid
   and attname = 'details' and not attisdropped`;

@@ -30,7 +30,7 @@ export interface Session {
 }
 
 /** Each limit of connections that holds for the session, with what raises it. */
-export type ConnectionLimit = Readonly<Record<'owner' | 'cure', string> & Record<'max' | 'open', number>>;
+export type ConnectionLimit = Readonly<Record<'owner' | 'fix', string> & Record<'max' | 'open', number>>;
 
 /** Every role may ask this. Parameter: the first schema of the search path, or an empty text. */
 export const READ_SESSION = `select pg_catalog.quote_ident(current_user) as "role", current_catalog as "database",
@@ -46,7 +46,7 @@ export const READ_CONNECTION_LIMITS = `with open as (
     select usesysid, datid from pg_catalog.pg_stat_activity where usesysid is not null and datid is not null)
   select 'the server' as "owner", pg_catalog.current_setting('max_connections')::int
       - pg_catalog.current_setting('superuser_reserved_connections')::int as "max",
-    (select pg_catalog.count(*)::int from open) as "open", 'raise max_connections of the server' as "cure"
+    (select pg_catalog.count(*)::int from open) as "open", 'raise max_connections of the server' as "fix"
   union all select 'the role ' || pg_catalog.quote_ident(rolname), rolconnlimit,
     (select pg_catalog.count(*)::int from open where usesysid = oid), 'alter role … connection limit …'
   from pg_catalog.pg_roles where rolname = session_user and rolconnlimit >= 0 and not rolsuper

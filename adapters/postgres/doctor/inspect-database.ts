@@ -31,7 +31,7 @@ export async function inspectDatabase(use: DatabaseUse): Promise<readonly Findin
     const limits = await runStatement<ConnectionLimit>(connection, { text: READ_CONNECTION_LIMITS });
     for (const limit of limits) findings.push(inspectLimit(limit, use.connections));
     findings.push(inspectClock(await clockOffset(connection), use.hasKeys));
-    for (const { text, cure } of await findSchemaRisks(connection)) findings.push(note(text, cure));
+    for (const { text, fix } of await findSchemaRisks(connection)) findings.push(note(text, fix));
     for await (const finding of inspectTables(connection, session, use)) findings.push(finding);
     await usePreparedStatement(connection);
   } catch (fault) {
@@ -60,19 +60,19 @@ function inspectSession(session: Session, { url, hasKeys }: DatabaseUse): readon
     findings.push(note('the server is a standby: changes arrive later', 'docs/scaling.md, "Read replicas"'));
   }
   if (session.isReadOnly && hasKeys) {
-    const [text, cure] = session.isStandby
+    const [text, fix] = session.isStandby
       ? ['the server is a standby', 'name the primary in DATABASE_URL']
       : [`the role ${role} is read-only by default`, `alter role ${role} set default_transaction_read_only = off;`];
-    findings.push(problem(`${text}, and KEY_DIRECTORY=database has to write`, cure));
+    findings.push(problem(`${text}, and KEY_DIRECTORY=database has to write`, fix));
   }
   return findings;
 }
 
-function inspectLimit({ owner, max, open, cure }: ConnectionLimit, connections: number): Finding {
+function inspectLimit({ owner, max, open, fix }: ConnectionLimit, connections: number): Finding {
   const text = `a replica opens up to ${connections} connections; ${owner} allows ${max}, and ${open} are open`;
-  const cures = `${cure}, or lower DATABASE_POOL_SIZE`;
-  if (connections > max) return problem(text, cures);
-  return connections + open > max ? note(text, cures) : fine(text);
+  const fixes = `${fix}, or lower DATABASE_POOL_SIZE`;
+  if (connections > max) return problem(text, fixes);
+  return connections + open > max ? note(text, fixes) : fine(text);
 }
 
 /** Prepares a statement with a name in several sessions, as requests do. Throws where a pooler makes them one. */
@@ -99,9 +99,9 @@ function inspectClock(
 ): Finding {
   const distance = Math.abs(seconds) - uncertain;
   const text = `the clock is ${Math.abs(seconds).toFixed(1)} s ${seconds < 0 ? 'behind' : 'ahead of'} that of the database`;
-  const cure = 'correct the clock of this machine or of the database (NTP)';
+  const fix = 'correct the clock of this machine or of the database (NTP)';
   if (distance > CLOCK_OFFSET_SECONDS_MAX) {
-    return hasKeys ? problem(`${text}: the service issues no tokens`, cure) : note(text, cure);
+    return hasKeys ? problem(`${text}: the service issues no tokens`, fix) : note(text, fix);
   }
-  return distance > CLOCK_OFFSET_SECONDS_NOTED ? note(text, cure) : fine(text);
+  return distance > CLOCK_OFFSET_SECONDS_NOTED ? note(text, fix) : fine(text);
 }

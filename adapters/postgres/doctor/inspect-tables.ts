@@ -36,7 +36,7 @@ async function inspectTable(
   const [found] = await runStatement<FoundTable>(connection, { text: findTable(name) });
   if (!found?.exists) {
     const lost = table === CLIENTS ? lostClients(await runStatement(connection, { text: FIND_OWN_TABLES })) : undefined;
-    if (lost !== undefined) return problem(lost, 'an empty one would have every client refused');
+    if (lost !== undefined) return problem(lost.text, lost.fix);
     return inspectMissing(session, table, isRunning);
   }
   try {
@@ -45,10 +45,8 @@ async function inspectTable(
     return fine(`the table ${name} has the columns and the grants that the service needs`);
   } catch (fault) {
     if (!(fault instanceof TableUnusable)) throw fault;
-    const isShape = / lacks the column | another shape /.test(fault.message);
-    const change =
-      'add it: no program of the service changes a table that exists. If the table is that of another application, give the service a schema or a database of its own: ?options=-c%20search_path%3D<schema> in DATABASE_URL';
-    return problem(fault.message, isShape ? change : `${grantOf('service', name, role)};`);
+    const { code, text, fix } = fault.problem;
+    return problem(text, code === 'grant_missing' ? `${grantOf('service', name, role)};` : fix);
   }
 }
 
@@ -58,8 +56,8 @@ function inspectMissing({ role, schema, mayCreate }: Session, table: TableDefini
   if (table === CLIENTS && isRunning) return problem(text, BRING_BACK);
   if (mayCreate && isRunning) return problem(text, `restart the service, which then creates it, or ${migrate}`);
   if (mayCreate) {
-    const cure = `to give the role fewer rights, first ${migrate}`;
-    return note(`${text}: the service creates it when it starts, and owns it`, cure);
+    const fix = `to give the role fewer rights, first ${migrate}`;
+    return note(`${text}: the service creates it when it starts, and owns it`, fix);
   }
   return problem(
     `the role ${role} finds no table ${table.name} in the schema ${schema ?? 'of its search_path'}, and may not create it`,
@@ -88,8 +86,8 @@ async function inspectClients(connection: Connection, { role, isSuperuser }: Ses
     findings.push(note(`the table clients lacks the column details: ${without}`, 'npm run migrate'));
   }
   if (table?.isWritable && !isSuperuser) {
-    const cure = `revoke insert, update, delete on clients from ${role}; the owner of a table always may: let another role own it`;
-    findings.push(note(`the role ${role} may change clients, and the service only reads them`, cure));
+    const fix = `revoke insert, update, delete on clients from ${role}; the owner of a table always may: let another role own it`;
+    findings.push(note(`the role ${role} may change clients, and the service only reads them`, fix));
   }
   const rows = await runStatement<ClientRow>(connection, { text: `${LIST_ROWS} limit ${COUNT_MAX + 1}` });
   const count = rows.length;

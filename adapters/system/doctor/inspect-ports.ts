@@ -23,7 +23,6 @@ async function inspectPort(place: ListeningPlace, isRunning: boolean): Promise<F
     if (code === 'EADDRINUSE' && isRunning) return fine(`${portSetting}: ${port} is used by the service that runs`);
     const found = listenProblem(fault, [place]);
     if (found === undefined) throw fault;
-    const [text, ...cures] = found.split(/(?<=\)): /);
-    return problem(text ?? found, cures.join(': ') || `correct ${found.split(':')[0]}`);
+    return problem(found.text, found.fix);
   }
 }

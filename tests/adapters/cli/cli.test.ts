@@ -8,8 +8,8 @@ import { readSecret } from '../../../adapters/cli/read-secret.ts';
 import { answerArguments } from '../../../adapters/cli/server-arguments.ts';
 import { textTable } from '../../../adapters/cli/text-table.ts';
 import type { ListedClient } from '../../../application/clients-program/list-clients.ts';
-import { LOCATIONS_PAGE } from '../../../config/capabilities/example-resource/locations-settings.ts';
-import { DEMO_PAGE, SERVICE_PAGE } from '../../../config/help-pages.ts';
+import { DEMO_PAGE, SERVICE_PAGE } from '../../../config/programs/help-pages.ts';
+import { LOCATIONS_PAGE } from '../../../config/programs/locations-settings.ts';
 import { runProgram } from '../../support/program.ts';
 
 describe('the programs of package.json', () => {

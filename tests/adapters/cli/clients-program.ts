@@ -1,4 +1,4 @@
-import { manageClients } from '../../../config/capabilities/clients-program.ts';
+import { manageClients } from '../../../config/programs/clients-program.ts';
 import { type AuditLine, auditLinesIn } from '../../support/audit-lines.ts';
 import { runProgram } from '../../support/program.ts';
 import { type FinishedProgram, runInProcess } from '../../support/run-in-process.ts';

@@ -8,7 +8,7 @@ import { openKeyRing } from '../../../adapters/postgres/key-directory/postgres-k
 import { SqliteKeyRing } from '../../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
 import type { Dependency } from '../../../application/ports/health-check.ts';
 import type { KeyRingStore, SealedKey } from '../../../application/ports/key-ring-store.ts';
-import { manageKeys } from '../../../config/capabilities/keys-program.ts';
+import { manageKeys } from '../../../config/programs/keys-program.ts';
 import { threadsAtOnce } from '../../support/at-once.ts';
 import { auditLinesIn } from '../../support/audit-lines.ts';
 import { problemsOfAuditLine } from '../../support/audit-schema.ts';
@@ -209,7 +209,7 @@ describe('npm run keys', () => {
       const { exitCode, stderr } = await keys(['list'], { DATABASE_URL: other.url });
       expect(exitCode).toBe(3);
       expect(stderr).toBe(
-        'The key ring cannot be used: table key_ring does not exist\n' +
+        'The key ring cannot be used: table key_ring does not exist: npm run migrate creates it\n' +
           'A service with KEY_DIRECTORY=database creates the table key_ring when it starts, if it is missing. If it is there: grant select, insert, update, delete on key_ring to this role.\n',
       );
     } finally {

@@ -333,7 +333,7 @@ describe('faults of JSON', () => {
       ['an end in the middle', `[{"a": "${SECRET}"`, /^line 1, column 20: the text ends too early$/],
       ['more behind the end', `[]\n${SECRET}`, 'line 2, column 1: more text after the end of the value'],
       ['nothing', ' \n', 'the text is empty'],
-    ])('names line, column and cure of %s, without the text', (_name, text, fault) => {
+    ])('names line, column and fix of %s, without the text', (_name, text, fault) => {
       expect(isJson(text)).toBe(false);
       expect(jsonFault(text)).toEqual(typeof fault === 'string' ? fault : expect.stringMatching(fault));
       expect(jsonFault(text)).not.toContain(SECRET);

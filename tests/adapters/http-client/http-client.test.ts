@@ -132,9 +132,9 @@ describe('the base URL', () => {
       const urls = urlsOf('https://no-such-host.invalid');
       const text = expect.stringMatching(/^nothing usable answers at https:\/\/no-such-host\.invalid\/token \(E\w+\)/);
       const [runs] = await inspectBaseUrl(urls, true);
-      expect(runs).toEqual({ state: 'problem', text, cure: expect.stringContaining('correct BASE_URL') });
+      expect(runs).toEqual({ state: 'problem', text, fix: expect.stringContaining('correct BASE_URL') });
       const [stands] = await inspectBaseUrl(urls, false);
-      expect(stands).toEqual({ state: 'note', text, cure: expect.stringContaining('start the service') });
+      expect(stands).toEqual({ state: 'note', text, fix: expect.stringContaining('start the service') });
     });
 
     it('is a note on this machine: a container does not reach the port that is published', async () => {
@@ -143,7 +143,7 @@ describe('the base URL', () => {
         {
           state: 'note',
           text: expect.stringContaining('(ECONNREFUSED)'),
-          cure: expect.stringContaining('in a container'),
+          fix: expect.stringContaining('in a container'),
         },
       ]);
     });
@@ -509,7 +509,7 @@ describe('keys of another server', () => {
 
 describe('doctor for issuers', () => {
   const [ONE, OTHER] = [new WorkloadKey('one').jwk(), new WorkloadKey('other').jwk()];
-  const CURE = 'correct jwks_uri in CLIENT_ASSERTION_ISSUERS_FILE, or the network between here and the issuer';
+  const FIX = 'correct jwks_uri in CLIENT_ASSERTION_ISSUERS_FILE, or the network between here and the issuer';
 
   let stack = new AsyncDisposableStack();
   afterEach(async () => {
@@ -547,10 +547,10 @@ describe('doctor for issuers', () => {
       ]);
       const text = 'the key set cannot be fetched';
       expect(findings).toEqual([
-        { state: 'problem', text: `absent: ${text}: the key set was answered with status 404`, cure: CURE },
-        { state: 'problem', text: `html: ${text}: the key set must be a JWK set`, cure: CURE },
+        { state: 'problem', text: `absent: ${text}: the key set was answered with status 404`, fix: FIX },
+        { state: 'problem', text: `html: ${text}: the key set must be a JWK set`, fix: FIX },
         { state: 'ok', text: 'good: 1 usable keys' },
-        { state: 'problem', text: `left: ${text}: ECONNREFUSED`, cure: CURE },
+        { state: 'problem', text: `left: ${text}: ECONNREFUSED`, fix: FIX },
       ]);
     });
   });
@@ -633,7 +633,7 @@ describe('key sets of issuers', () => {
       await server.leave();
       await until(() => keySet()?.current === false, 'the fault is noticed');
       expect(kids()).toEqual(['old']);
-      expect(sets.readiness()).toEqual({ ready: true, note: '1 not current' });
+      expect(sets.readiness()).toMatchObject({ ready: true, note: { text: '1 not current' } });
       await server.comeBack();
       await until(() => keySet()?.current === true, 'the set is fetched again');
       expect(events.map(({ event }) => event)).toEqual([
@@ -699,13 +699,13 @@ describe('key sets of issuers', () => {
         },
       );
       closing.unshift(() => sets.close());
-      expect(sets.readiness()).toEqual({ ready: true, note: '3 missing' });
+      expect(sets.readiness()).toMatchObject({ ready: true, note: { text: '3 missing' } });
       void sets.start();
       await until(() => sets.counts().current === 2 && events.length === 3, 'two sets are fetched, and one cannot be');
       broken.answer = { kind: 'text', text: '', status: 500 };
       await until(() => sets.counts().stale === 1, 'the fault of one is noticed');
       expect(sets.counts()).toEqual({ current: 1, stale: 1, absent: 1 });
-      expect(sets.readiness()).toEqual({ ready: true, note: '1 missing, 1 not current' });
+      expect(sets.readiness()).toMatchObject({ ready: true, note: { text: '1 missing, 1 not current' } });
       expect(['good', 'broken'].map((issuer) => sets.keysOf(issuer).current)).toEqual([true, false]);
       expect(() => sets.keysOf('none')).toThrow(DependencyUnavailable);
       none.answer = keySetAnswer({ keys: [NEW] });
@@ -736,7 +736,7 @@ describe('key sets of issuers', () => {
       await until(() => kids() !== undefined, 'the set is fetched');
       server.answer = { kind: 'text', text: '', status: 500 };
       await until(() => kids() === undefined, 'the set is dropped');
-      expect(sets.readiness()).toEqual({ ready: true, note: '1 missing' });
+      expect(sets.readiness()).toMatchObject({ ready: true, note: { text: '1 missing' } });
       expect(events.at(-1)).toEqual({ event: 'key_set_expired', issuer: ISSUER });
     });
 

@@ -2,6 +2,7 @@ import { type KeyObject, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import type { Exchange } from '../../../adapters/http/server/exchange.ts';
 import type { Route } from '../../../adapters/http/server/koa-application.ts';
 import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
 import { SigningThreads } from '../../../adapters/jwt/signing-threads.ts';
@@ -231,25 +232,18 @@ describe('every path but those of the token endpoint', () => {
   });
 
   describe('valid token, route that requires a scope', () => {
+    const routeFor = (path: string, required: string): Route => {
+      const scope = Scope.parse(required);
+      if (!scope.ok) throw new Error('no scope');
+      const answer = async (ctx: Exchange) => {
+        ctx.body = { ok: true };
+      };
+      return { path, access: { kind: 'bearer', scope: scope.value }, methods: { GET: answer } };
+    };
     const service = serviceForSuite({
       environment: { TOKEN_SCOPE_CLAIM: 'true' },
       addedPaths: ['/both', '/write'],
-      opened: (container) => {
-        const scope = Scope.parse('write admin');
-        if (!scope.ok) throw new Error('no scope');
-        const writeScope = Scope.parse('write');
-        if (!writeScope.ok) throw new Error('no scope');
-        const methods: Route['methods'] = {
-          GET: async (ctx) => {
-            ctx.body = { ok: true };
-          },
-        };
-        container.registerInstance(PARTS.routes, [
-          ...container.resolve(PARTS.routes),
-          { path: '/both', access: { kind: 'bearer', scope: scope.value }, methods },
-          { path: '/write', access: { kind: 'bearer', scope: writeScope.value }, methods },
-        ]);
-      },
+      features: [{ routes: [routeFor('/both', 'write admin'), routeFor('/write', 'write')] }],
     });
 
     it('accepts a token with this scope', async () => {
@@ -757,13 +751,8 @@ describe('resource indicators', () => {
     // The first start creates the table of the clients.
     await (await startServiceUnderTest({ environment })).stop();
     const table = clientsTable(database);
-    await table.add(REGISTERED_CLIENT);
+    await table.add({ ...REGISTERED_CLIENT, details: { resources: RESOURCES } });
     await table.add({ ...REGISTERED_CLIENT, clientId: PLAIN_CLIENT.client_id, clientSecret: await plainHash() });
-    await database.query(
-      `insert into client_resources
-      select client_id, id::text, unnest($2::text[]) from clients where client_id = $1`,
-      [GOOD_CLIENT.client_id, RESOURCES],
-    );
     return { environment };
   }
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { InMemoryUsedAssertions } from '../../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { ASSERTION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
+import { SystemMonotonicClock } from '../../../adapters/system/system.ts';
 import type { USED_ASSERTIONS_LIMITS } from '../../../application/ports/used-assertions.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { slotRequest } from '../../contracts/verification-slots.ts';
@@ -761,7 +762,7 @@ describe('private_key_jwt', () => {
       environment: { CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt' },
       clients: [clientWith('ec', [EC.jwk])],
       override: (container) => {
-        const store = new InMemoryUsedAssertions(container.resolve(PARTS.monotonicClock), limits);
+        const store = new InMemoryUsedAssertions(new SystemMonotonicClock(), limits);
         container.registerInstance(PARTS.usedAssertions, store);
       },
     });
@@ -947,12 +948,8 @@ describe('the order of checks', () => {
       },
       files: { 'issuers.json': JSON.stringify([{ issuer: PLATFORM, jwks: { keys: [PLATFORM_KEY.jwk()] } }]) },
     });
-    await clientsTable(database).add({ ...REGISTERED_CLIENT, clientId: KNOWN });
-    await database.query(
-      `insert into client_keys (client_id, registration_id, key_id, jwk)
-      select client_id, id::text, 'k', $1 from clients where client_id = '${KNOWN}'`,
-      [JSON.stringify(KEY.jwk)],
-    );
+    const keys = [{ jwk: KEY.jwk }];
+    await clientsTable(database).add({ ...REGISTERED_CLIENT, clientId: KNOWN, details: { keys } });
   }, 120_000);
   afterAll(async () => {
     await service.stop();
@@ -997,7 +994,7 @@ describe('the order of checks', () => {
       },
     );
 
-    it('names a cure for each reason of this kind', () => {
+    it('names a fix for each reason of this kind', () => {
       const reasons = new Set(ASSERTION_MISTAKES.map(([reason]) => reason));
       expect([...reasons].toSorted()).toEqual(Object.keys(OPENLY_REFUSED).toSorted());
     });

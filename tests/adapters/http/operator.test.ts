@@ -6,11 +6,10 @@ import {
   RECORDS_OF_A_REASON,
   RefusalRecords,
 } from '../../../adapters/http/status-page/refusal-records.ts';
-import { EVENTS_MAX, StatusEvents } from '../../../adapters/http/status-page/status-events.ts';
+import { type Reading, SAMPLES_MAX, StatusHistory } from '../../../adapters/http/status-page/status-history.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import type { CheckState } from '../../../application/ports/health-check.ts';
 import type { RefusalRecord, RequestLine } from '../../../application/ports/telemetry.ts';
-import { STATUS_PARTS } from '../../../config/capabilities/status-page.ts';
+import { STATUS_PARTS } from '../../../config/features/status-page.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freePort } from '../../support/free-port.ts';
 import { getAccessToken, send, sendRaw } from '../../support/http.ts';
@@ -155,7 +154,7 @@ describe('operator access', () => {
 
 describe('the files of the status page', () => {
   const BROWSER_FOLDER = new URL('../../../adapters/http/status-page/browser/', import.meta.url);
-  const SCRIPT_BYTES_MAX = 20 * 1024;
+  const SCRIPT_BYTES_MAX = 16 * 1024;
 
   const POLICY =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
@@ -183,7 +182,7 @@ describe('the files of the status page', () => {
     return seen;
   }
 
-  it('have at most 20 KiB of script of our own', () => {
+  it('have at most 16 KiB of script', () => {
     const scripts = readdirSync(BROWSER_FOLDER).filter((name) => name.endsWith('.js'));
     const bytes = scripts.map((name) => readFileSync(new URL(name, BROWSER_FOLDER)).length);
     expect(scripts).toContain('app.js');
@@ -194,7 +193,7 @@ describe('the files of the status page', () => {
     const answers = await loaded();
     const served = [...answers].map(([path, { status }]) => [path, status]);
     const own = readdirSync(BROWSER_FOLDER).filter((name) => /\.(js|css)$/.test(name));
-    const names = ['', ...own, 'uplot.js', 'uplot.css'].map((name) => (name ? `/status/${name}` : '/status'));
+    const names = ['', ...own].map((name) => (name ? `/status/${name}` : '/status'));
     expect(served.toSorted()).toEqual(names.map((path) => [path, 200]).toSorted());
   });
 
@@ -215,10 +214,7 @@ describe('the files of the status page', () => {
   it('have no inline script or style, which the policy would block', async () => {
     const { text } = await asOperator(url, '/status');
     expect(text).not.toMatch(/<style|\sstyle=|\son[a-z]+=|javascript:/i);
-    expect(text.match(/<script[^>]*>/g)).toEqual([
-      '<script defer src="status/uplot.js">',
-      '<script type="module" src="status/app.js">',
-    ]);
+    expect(text.match(/<script[^>]*>/g)).toEqual(['<script type="module" src="status/app.js">']);
   });
 
   it('need the token', async () => {
@@ -239,60 +235,47 @@ describe('the files of the status page', () => {
   });
 });
 
-describe('the events of the status', () => {
-  const READY: CheckState = { name: 'client repository', ready: true };
-  const LOST: CheckState = { name: 'client repository', ready: false, reason: 'database unavailable (ECONNREFUSED)' };
+describe('the history of the status', () => {
+  const NOTHING = { requests: 0, tokens: 0, refusals: {}, unknown_paths: {} };
+  const reading = (seconds: number, counted: Partial<Reading['totals']> = {}, issued: Reading['issued'] = {}) => {
+    return { seconds, totals: { ...NOTHING, ...counted }, issued };
+  };
+  const NOW = { at: 1_000, ready: true };
 
-  /** A service that is observed every second. */
-  function world() {
-    const events = new StatusEvents();
-    let at = 100;
-    return {
-      events,
-      see(more: Partial<Parameters<StatusEvents['observe']>[1]> = {}) {
-        at += 1;
-        events.observe(at, { checks: [READY], keys: [{ kid: 'a', state: 'signing' }], ...more });
-        return events.latestFirst.map(({ subject, text }) => `${subject}: ${text}`);
-      },
-    };
-  }
-
-  it('say that the database was lost and is back, once each, with the time', () => {
-    const { events, see } = world();
-    expect(see()).toEqual([]);
-    for (let count = 0; count < 3; count += 1) see({ checks: [LOST] });
-    see();
-    expect(events.latestFirst).toEqual([
-      { at: 105, subject: 'client repository', text: 'ready' },
-      { at: 102, subject: 'client repository', text: 'not ready: database unavailable (ECONNREFUSED)' },
-    ]);
+  it('has rates and latencies since the sample before, and none of the latencies without a token', () => {
+    const history = new StatusHistory();
+    history.add(reading(0), NOW);
+    expect(history.samples).toEqual([]);
+    const issued = { '0.001': 0, '0.01': 30, '+Inf': 30 };
+    history.add(reading(15, { tokens: 30, refusals: { secret_wrong: 12, client_unknown: 3 } }, issued), NOW);
+    expect(history.samples).toEqual([{ ...NOW, tokens: 2, refusals: 1, p50: 0.0055, p99: 0.00991 }]);
+    history.add(reading(30, { tokens: 30, refusals: { secret_wrong: 12, client_unknown: 3 } }, issued), NOW);
+    expect(history.samples.at(-1)).toEqual({ ...NOW, tokens: 0, refusals: 0, p50: null, p99: null });
   });
 
-  it('say that a clock is off, once, although its figure changes all the time', () => {
-    const { see } = world();
-    see();
-    const off = (offset: string): CheckState => ({ name: 'signing key', ready: true, note: `${offset} s ahead` });
-    see({ checks: [READY, off('2.1')] });
-    expect(see({ checks: [READY, off('2.2')] })).toEqual(['signing key: 2.1 s ahead']);
+  it('takes what took longer than the last bound for equal to it', () => {
+    const history = new StatusHistory();
+    history.add(reading(0), NOW);
+    history.add(reading(15, {}, { '0.1': 0, '5': 1, '+Inf': 100 }), NOW);
+    expect(history.samples).toMatchObject([{ p50: 5, p99: 5 }]);
   });
 
-  it('say that another key signs', () => {
-    const { see } = world();
-    see();
-    const keys = [{ kid: 'a', state: 'retired' } as const, { kid: 'b', state: 'signing' } as const];
-    expect(see({ keys })).toEqual(['key: b signs']);
+  it('counts the last minute, by reason', () => {
+    const history = new StatusHistory();
+    for (let n = 0; n <= 10; n += 1) history.add(reading(n * 15, { requests: n, refusals: { old: 1, new: n } }), NOW);
+    const now = reading(155, { requests: 20, tokens: 3, refusals: { old: 1, new: 12 } });
+    expect(history.lastMinute(now)).toEqual({ ...NOTHING, requests: 14, tokens: 3, refusals: { new: 6 } });
   });
 
-  it('are at most 20: the oldest one is dropped', () => {
-    const { events, see } = world();
-    see();
-    for (let count = 0; count < EVENTS_MAX; count += 1) see({ checks: [count % 2 === 0 ? LOST : READY] });
-    const full = events.latestFirst;
-    expect(full).toHaveLength(20);
-    see({ keys: [] });
-    expect(events.latestFirst).toHaveLength(EVENTS_MAX);
-    expect(events.latestFirst.slice(1)).toEqual(full.slice(0, -1));
-    expect(events.latestFirst[0]).toMatchObject({ text: 'no key signs' });
+  it('covers an hour, and nothing that is later than now because a clock was set back', () => {
+    const history = new StatusHistory();
+    const addAt = (at: number) => history.add(reading(at), { ...NOW, at });
+    for (let n = 0; n <= 2 * SAMPLES_MAX; n += 1) addAt(n);
+    expect(history.samples).toHaveLength(SAMPLES_MAX);
+    addAt(2 * SAMPLES_MAX - 10);
+    expect(history.samples).toHaveLength(SAMPLES_MAX - 9);
+    addAt(10_000);
+    expect(history.samples).toHaveLength(1);
   });
 });
 
@@ -392,7 +375,8 @@ describe('now in words', () => {
   const READY = [{ name: 'client repository', ready: true }] as const;
 
   const record = (reason: string, remote_address: string, client_id?: string) =>
-    ({ reason, remote_address, ...(client_id && { client_id }) }) as RefusalRecord;
+    ({ reason, remote_address, status: 401, route: '/oauth2/token', ...(client_id && { client_id }) }) as RefusalRecord;
+  const stranger = (remote_address: string) => ({ ...record('token_missing', remote_address), route: 'none' });
 
   it.each([
     ['nothing was asked', {}, [], 'Ready. There was no request in the last minute.'],
@@ -404,34 +388,48 @@ describe('now in words', () => {
         ...[undefined, 'billing', 'billing'].map((id) => record('attempts_exhausted', '203.0.113.7', id)),
         record('secret_wrong', '192.0.2.1', 'another'),
       ],
-      'Ready. 74 % of the requests are refused, mostly attempts_exhausted for billing, from 203.0.113.7; others are served (260 tokens in the last minute).',
+      'Ready. 740 of 1,000 requests were refused in the last minute (74 %), mostly attempts_exhausted for billing, from 203.0.113.7; 260 tokens were issued.',
     ],
     [
       'many callers are refused, and nobody is served',
       { requests: 10, tokens: 0, refusals: { client_unknown: 10 } },
       ['203.0.113.7', '203.0.113.8', '203.0.113.8'].map((address) => record('client_unknown', address)),
-      'Ready. 100 % of the requests are refused, mostly client_unknown, from 203.0.113.8 and 1 more; nobody got a token in that minute.',
+      'Ready. 10 of 10 requests were refused in the last minute (100 %), mostly client_unknown, from 203.0.113.8 and 1 more; no token was issued.',
     ],
     [
       'one of very many is refused',
       { requests: 100_000, tokens: 99_999, refusals: { secret_wrong: 1 } },
       [],
-      'Ready. 1 % of the requests are refused, mostly secret_wrong; others are served (99999 tokens in the last minute).',
+      'Ready. 1 of 100,000 requests were refused in the last minute (under 1 %), mostly secret_wrong; 99,999 tokens were issued.',
+    ],
+    [
+      'a caller is refused, although more strangers are, at unknown paths and for the same reason',
+      { requests: 43, tokens: 1, refusals: { token_missing: 42 }, unknown_paths: { token_missing: 41 } },
+      [...Array.from({ length: 9 }, () => stranger('203.0.113.9')), record('token_missing', '192.0.2.1')],
+      'Ready. 1 of 2 requests were refused in the last minute (50 %), mostly token_missing, from 192.0.2.1; 1 token was issued. At unknown paths, 41 requests were refused.',
+    ],
+    [
+      'only a stranger came',
+      { requests: 1, refusals: { token_missing: 1 }, unknown_paths: { token_missing: 1 } },
+      [stranger('203.0.113.9')],
+      'Ready. There was no request in the last minute. At unknown paths, 1 request was refused.',
     ],
   ])('says in one sentence that %s', (_what, counted, records, sentence) => {
-    const lastMinute = { requests: 0, tokens: 0, refusals: {}, ...counted };
-    expect(nowInWords({ checks: READY, lastMinute, records })).toBe(sentence);
+    const lastMinute = { requests: 0, tokens: 0, refusals: {}, unknown_paths: {}, ...counted };
+    const recordsOf = (reason: string) => records.filter((kept) => kept.reason === reason);
+    expect(nowInWords({ checks: READY, lastMinute, recordsOf })).toBe(sentence);
   });
 
-  it('says what is broken and what to do about it, whatever is refused', () => {
+  it('says what is broken and its fix, whatever is refused', () => {
     const checks = [
       ...READY,
-      { name: 'signing key', ready: false, reason: 'the clock is off', cure: 'correct the clock' },
-      { name: 'log', ready: true, note: 'lines are lost', cure: 'free the disk' },
+      { name: 'signing key', ready: false, reason: 'the clock is off', fix: 'correct the clock' },
+      { name: 'log', ready: true, note: 'lines are lost', fix: 'free the disk' },
+      { name: 'service', ready: false, reason: 'stopping' },
     ] as const;
-    const lastMinute = { requests: 9, tokens: 0, refusals: { dependency_unavailable: 9 } };
-    expect(nowInWords({ checks, lastMinute, records: [] })).toBe(
-      'Not ready. signing key: the clock is off (correct the clock).',
+    const lastMinute = { requests: 9, tokens: 0, refusals: { dependency_unavailable: 9 }, unknown_paths: {} };
+    expect(nowInWords({ checks, lastMinute, recordsOf: () => [] })).toBe(
+      'Not ready. signing key: the clock is off. Fix: correct the clock. service: stopping.',
     );
   });
 });

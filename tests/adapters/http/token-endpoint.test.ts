@@ -162,9 +162,8 @@ describe('token endpoint', () => {
         PLAIN_CLIENT,
         { ...GOOD_CLIENT, client_id: 'other-encoder', client_secret: `$2y$04$${BCRYPT_SALT_AND_HASH}` },
       ],
-      opened: (container) => {
-        // These values are not allowed in a clients file, but a table can contain them.
-        const clients = container.resolve(PARTS.clientRepository);
+      // These values are not allowed in a clients file, but a table can contain them.
+      wrapClients: (clients) => {
         if (!(clients instanceof InMemoryClientRepository)) throw new Error('not the in-memory variant');
         const unusable: [string, string][] = [
           ['locked', `!$2b$04$${BCRYPT_SALT_AND_HASH}`],
@@ -180,6 +179,7 @@ describe('token endpoint', () => {
           clients.add({ clientId, clientSecret, clientName: clientId, scope: 'read' });
         }
         clients.add({ clientId: 'no-scope', clientSecret: GOOD_CLIENT.client_secret, clientName: 'x', scope: '' });
+        return clients;
       },
     });
 
@@ -261,22 +261,17 @@ describe('token endpoint', () => {
     const lookedUp: string[] = [];
     const service = serviceForSuite({
       clients: [GOOD_CLIENT, { ...PLAIN_CLIENT, client_id: 'utf-8-client', client_secret: '{noop}gehéim-secret😀' }],
-      opened: (container) => {
-        const clients = container.resolve(PARTS.clientRepository);
-        container.registerInstance(
-          PARTS.clientRepository,
-          secretsOnly({
-            findByClientId: (clientId) => {
-              lookedUp.push(clientId);
-              return clients.findByClientId(clientId);
-            },
-            findSecret: (clientId) => {
-              lookedUp.push(clientId);
-              return clients.findSecret(clientId);
-            },
-          }),
-        );
-      },
+      wrapClients: (clients) =>
+        secretsOnly({
+          findByClientId: (clientId) => {
+            lookedUp.push(clientId);
+            return clients.findByClientId(clientId);
+          },
+          findSecret: (clientId) => {
+            lookedUp.push(clientId);
+            return clients.findSecret(clientId);
+          },
+        }),
     });
 
     type Request = readonly [body: string | Buffer | FormFields, headers?: Record<string, string | string[]>];
@@ -548,23 +543,19 @@ describe('token endpoint', () => {
     const SLOW = { ...GOOD, client_id: 'slow' };
     const service = serviceForSuite({
       clients: [GOOD_CLIENT, { ...GOOD_CLIENT, client_id: SLOW.client_id }],
-      opened: (container) => {
+      override: (container) =>
         container.registerInstance(
           PARTS.loadLimit,
           new LoadLimit({ inFlight: 2, inFlightWhenLate: 1, lateMs: 200 }, { delayMs: 0 }),
-        );
-        const clients = container.resolve(PARTS.clientRepository);
-        container.registerInstance(
-          PARTS.clientRepository,
-          secretsOnly({
-            async findByClientId(clientId) {
-              if (clientId === SLOW.client_id) await held.promise;
-              return clients.findByClientId(clientId);
-            },
-            findSecret: (clientId) => clients.findSecret(clientId),
-          }),
-        );
-      },
+        ),
+      wrapClients: (clients) =>
+        secretsOnly({
+          async findByClientId(clientId) {
+            if (clientId === SLOW.client_id) await held.promise;
+            return clients.findByClientId(clientId);
+          },
+          findSecret: (clientId) => clients.findSecret(clientId),
+        }),
     });
 
     it('answers 503 with Retry-After at once while the limit of requests in progress is reached, and serves the next when one has finished', async () => {
@@ -616,21 +607,16 @@ describe('token endpoint', () => {
     let held: PromiseWithResolvers<void> | undefined;
     const inProgress: number[] = [];
     const service = serviceForSuite({
-      opened: (container) => {
-        container.registerInstance(PARTS.loadLimit, load);
-        const clients = container.resolve(PARTS.clientRepository);
-        container.registerInstance(
-          PARTS.clientRepository,
-          secretsOnly({
-            async findByClientId(clientId) {
-              inProgress.push(load.inFlight);
-              await held?.promise;
-              return clients.findByClientId(clientId);
-            },
-            findSecret: (clientId) => clients.findSecret(clientId),
-          }),
-        );
-      },
+      override: (container) => container.registerInstance(PARTS.loadLimit, load),
+      wrapClients: (clients) =>
+        secretsOnly({
+          async findByClientId(clientId) {
+            inProgress.push(load.inFlight);
+            await held?.promise;
+            return clients.findByClientId(clientId);
+          },
+          findSecret: (clientId) => clients.findSecret(clientId),
+        }),
     });
     const form = new URLSearchParams(GOOD).toString();
     const head = (more = '') =>

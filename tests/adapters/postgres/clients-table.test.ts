@@ -65,8 +65,8 @@ describe('a missing table clients', () => {
 
   it('causes a note as long as it has no client', async () => {
     await using opened = await open();
-    const note = 'no client is registered, so nobody gets a token';
-    expect(opened.readiness()).toEqual({ ready: true, note });
+    const text = 'no client is registered, so nobody gets a token';
+    expect(opened.readiness()).toMatchObject({ ready: true, note: { text, fix: expect.stringContaining('add') } });
     const { add, remove } = clientsTable(database);
     await add(A_CLIENT);
     await until(() => !('note' in opened.readiness()), 'the note has ended');

@@ -5,7 +5,8 @@ import type { TableProbe } from '../../../adapters/postgres/table-health.ts';
 
 const answer = (code: string) => Object.assign(new Error('a message of the driver'), { code, severity: 'ERROR' });
 const LOCKED = answer('55P03');
-const MISSING = new TableUnusable('table clients does not exist');
+const UNKNOWN = 'database unavailable: it cannot be used';
+const MISSING = new TableUnusable({ code: 'table_missing', text: 'table clients does not exist', fix: 'migrate' });
 
 /** A table that each probe finds in this state. */
 class TestTable implements TableProbe {
@@ -62,7 +63,11 @@ describe('DatabaseHealth at the start', () => {
   it('goes on while the database cannot be reached, and probes until it can', async () => {
     clients.state = LOCKED;
     await health.start();
-    expect(health.readiness()).toEqual({ ready: false, reason: 'database unavailable (55P03)' });
+    const text = 'database unavailable: another session has locked a table (55P03)';
+    expect(health.readiness()).toEqual({
+      ready: false,
+      reason: { code: '55P03', text, fix: expect.stringContaining('pg_blocking_pids') },
+    });
     expect(health.table.fault).toBe(LOCKED);
     clients.state = undefined;
     await pass(10_000);
@@ -80,21 +85,26 @@ describe('DatabaseHealth', () => {
   });
 
   it.each([
-    ['an error without a code', new Error('secret'), 'database unavailable'],
-    ['an error whose code is a number', Object.assign(new Error('secret'), { code: 7 }), 'database unavailable'],
-    ['what is no error', { code: 'secret' } as unknown as Error, 'database unavailable'],
+    ['an error without a code', new Error('secret'), UNKNOWN],
+    ['an error whose code is a number', Object.assign(new Error('secret'), { code: 7 }), UNKNOWN],
+    ['what is no error', { code: 'secret' } as unknown as Error, UNKNOWN],
     [
       'an error of the network',
       Object.assign(new Error('secret'), { code: 'ECONNREFUSED' }),
-      'database unavailable (ECONNREFUSED)',
+      'database unavailable: nothing listens there (ECONNREFUSED)',
     ],
-    ['a database that is read-only', answer('25006'), 'database is read-only (25006)'],
-    ['the problem of a table', MISSING, MISSING.message],
-  ])('says why it is not ready, without the message of a library: %s', async (_what, fault, reason) => {
+    [
+      'a timeout of the driver',
+      new Error('timeout exceeded when trying to connect'),
+      'database unavailable: the server does not answer in time',
+    ],
+    ['no connection left', answer('53300'), 'database unavailable: no connection is left (53300)'],
+    ['the problem of a table', MISSING, MISSING.problem.text],
+  ])('says why it is not ready, without the message of a library: %s', async (_what, fault, text) => {
     await health.start();
     clients.state = fault;
     await pass(10_000);
-    expect(health.readiness()).toEqual({ ready: false, reason });
+    expect(health.readiness()).toMatchObject({ ready: false, reason: { text, fix: expect.any(String) } });
   });
 
   it('probes a table that may have changed every 250 ms', async () => {

@@ -51,6 +51,8 @@ describe('a fault for the log', () => {
   });
 
   it('of a table has a name that tells it from others', () => {
-    expect(String(new TableUnusable('table clients lacks scope'))).toBe('TableUnusable: table clients lacks scope');
+    expect(
+      String(new TableUnusable({ code: 'column_missing', text: 'table clients lacks scope', fix: 'add it' })),
+    ).toBe('TableUnusable: table clients lacks scope: add it');
   });
 });

@@ -33,7 +33,7 @@ where(isInstalled('pgbouncer'), describe)('inspectDatabase behind PgBouncer', ()
       {
         state: 'problem',
         text: `${place(pooler.url)}: the proxy in front of it refuses what the service sends when it connects (08P01)`,
-        cure: 'set ignore_startup_parameters = statement_timeout,lock_timeout in the settings of PgBouncer',
+        fix: 'set ignore_startup_parameters = statement_timeout,lock_timeout in the settings of PgBouncer',
       },
     ]);
   });
@@ -49,7 +49,7 @@ where(isInstalled('pgbouncer'), describe)('inspectDatabase behind PgBouncer', ()
         {
           state: 'problem',
           text: expect.stringMatching(/: the proxy in front of it loses prepared statements \((42P05|26000)\)$/),
-          cure: expect.stringContaining('max_prepared_statements'),
+          fix: expect.stringContaining('max_prepared_statements'),
         },
       ]);
     }

@@ -6,8 +6,8 @@ import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
 import { KEY_RING } from '../../../adapters/postgres/key-directory/key-ring-table.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { runStatement } from '../../../adapters/postgres/runner.ts';
-import { manageClients } from '../../../config/capabilities/clients-program.ts';
-import { manageKeys } from '../../../config/capabilities/keys-program.ts';
+import { manageClients } from '../../../config/programs/clients-program.ts';
+import { manageKeys } from '../../../config/programs/keys-program.ts';
 import { TABLES } from '../../support/database-tables.ts';
 import { isInstalled, where } from '../../support/installed.ts';
 import { startPgBouncer } from '../../support/pg-bouncer.ts';
@@ -126,8 +126,8 @@ describe('a schema of the search path in which other roles may create objects', 
     const found = async () => {
       const lines: DatabaseLine[] = [];
       await (await open(url, (line) => lines.push(line))).close();
-      const cures = (await inspectDatabase({ ...use, url })).map(({ cure }) => cure ?? '');
-      return { lines, revokes: cures.filter((cure) => cure.startsWith('revoke create')) };
+      const fixes = (await inspectDatabase({ ...use, url })).map(({ fix }) => fix ?? '');
+      return { lines, revokes: fixes.filter((fix) => fix.startsWith('revoke create')) };
     };
     const { lines, revokes } = await found();
     expect(lines).toEqual([{ event: 'schema_shared', schema: 'shared', roles: `public, ${other.name}`, by: 'create' }]);

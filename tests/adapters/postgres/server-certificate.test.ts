@@ -143,11 +143,11 @@ describe('a connection with sslmode=verify-full', () => {
       {
         state: 'problem',
         text: `127.0.0.1:${server.port}: its certificate is for another host: it names DNS:localhost, IP Address:127.0.0.2 (${OF_ANOTHER_NAME})`,
-        cure: 'write a host that the certificate names into DATABASE_URL, or give the server a certificate for this host',
+        fix: 'write a host that the certificate names into DATABASE_URL, or give the server a certificate for this host',
       },
     ]);
     const [untrusted] = await inspectDatabase({ ...use, url: urlOf('127.0.0.1', 'sslmode=verify-full') });
-    expect(untrusted?.cure).toContain('sslrootcert');
+    expect(untrusted?.fix).toContain('sslrootcert');
   });
 
   it('presents the client certificate of sslcert and sslkey', async () => {

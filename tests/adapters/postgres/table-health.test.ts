@@ -6,7 +6,7 @@ const LOCKED = Object.assign(new Error('canceling statement due to lock timeout'
   code: '55P03',
   severity: 'ERROR',
 });
-const UNUSABLE = new TableUnusable('table clients lacks the column scope');
+const UNUSABLE = new TableUnusable({ code: 'column_missing', text: 'table clients lacks the column scope' });
 const WELL = undefined;
 
 /** What the next probe finds, and how long it takes. */
@@ -158,7 +158,7 @@ describe('TableHealth of a table that is well', () => {
 
   it('is not prepared again when it disappears', async () => {
     prepared = true;
-    await probe(new TableUnusable('table clients does not exist'), 10_000);
+    await probe(new TableUnusable({ code: 'table_missing', text: 'table clients does not exist' }), 10_000);
     expect({ prepares, isThere: health.isThere }).toEqual({ prepares: 1, isThere: true });
   });
 });

@@ -38,8 +38,11 @@ describe('KeyRotationTimer', () => {
     const { ring, events } = await start((shared) => {
       shared.fault = 'away';
     });
-    expect(timer?.readiness()).toEqual({ ready: false, reason: 'the key ring could not be read yet' });
-    expect(timer?.verification.readiness()).toEqual({ ready: false, reason: 'no key of the ring is known' });
+    expect(timer?.readiness()).toMatchObject({ ready: false, reason: { text: 'the key ring could not be read yet' } });
+    expect(timer?.verification.readiness()).toMatchObject({
+      ready: false,
+      reason: { text: 'no key of the ring is known' },
+    });
     await until(() => ring.reads > 3, 'it has tried again');
     ring.fault = 'none';
     await until(() => events.length > 1, 'the ring is available');
@@ -89,14 +92,19 @@ describe('KeyRotationTimer', () => {
     const { ring, events } = await start((shared) => {
       shared.aheadSeconds = -3;
     });
-    expect(timer?.readiness()).toEqual({ ready: true, note: 'the clock is 3.0 s ahead of that of the key directory' });
+    expect(timer?.readiness()).toMatchObject({
+      ready: true,
+      note: { text: 'the clock is 3.0 s ahead of that of the key directory' },
+    });
     ring.aheadSeconds = 7_200;
     await until(() => timer?.readiness().ready === false, 'it notices');
-    expect(timer?.readiness()).toEqual({
+    expect(timer?.readiness()).toMatchObject({
       ready: false,
-      reason: expect.stringMatching(
-        /clock of this machine .* \(the clock is 7200\.0 s behind that of the key directory\)/,
-      ),
+      reason: {
+        text: expect.stringMatching(
+          /clock of this machine .* \(the clock is 7200\.0 s behind that of the key directory\)/,
+        ),
+      },
     });
     ring.aheadSeconds = 0;
     await until(() => timer?.readiness().ready === true, 'it is right again');

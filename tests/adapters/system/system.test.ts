@@ -118,7 +118,7 @@ describe('findings about the host', () => {
         {
           state: 'problem',
           text: 'the service may need 320 MB, and this machine or container has 100 MB',
-          cure: 'give it at least 320 MB',
+          fix: 'give it at least 320 MB',
         },
       ]);
     });
@@ -130,10 +130,10 @@ describe('findings about the host', () => {
       ['ok', Infinity, undefined],
       ['note', 1_024, /^raise the limit to 10228: /],
       ['problem', 200, /^raise the limit to 10228: /],
-    ])('finds %s with a limit of %d', (state, limit, cure) => {
+    ])('finds %s with a limit of %d', (state, limit, fix) => {
       const [finding] = inspectOpenFiles({ limit, reserved: 100 }, 10_000);
       expect(finding?.state).toBe(state);
-      if (cure !== undefined) expect(finding?.cure).toMatch(cure);
+      if (fix !== undefined) expect(finding?.fix).toMatch(fix);
     });
   });
 
@@ -201,7 +201,7 @@ describe('findings about the host', () => {
         {
           state: 'problem',
           text: `${folder}/none/audit.log cannot be written (ENOENT)`,
-          cure: `mkdir -p ${folder}/none, and give it to the user of the service`,
+          fix: `mkdir -p ${folder}/none, and give it to the user of the service`,
         },
       ]);
       await mkdir(join(folder, 'directory'));
@@ -218,7 +218,7 @@ describe('findings about the host', () => {
         {
           state: 'problem',
           text: `${file} can be written, and its disk has 0 MB left: nobody gets a token without AUDIT_FILE`,
-          cure: 'free space, or rotate the file',
+          fix: 'free space, or rotate the file',
         },
       ]);
       expect(inspectWritableFile(file, OPTIONAL)).toMatchObject([{ state: 'note' }]);
@@ -250,7 +250,13 @@ describe('namePortProblem', () => {
   it('names the setting of a port that is in use, and what to do', async () => {
     expect(await problemOf('127.0.0.1')).toEqual({
       ok: false,
-      problem: [`PORT: another program uses port ${port} (EADDRINUSE): stop it, or set PORT to another port`],
+      problem: [
+        {
+          code: 'PORT',
+          text: `PORT: another program uses port ${port} (EADDRINUSE)`,
+          fix: 'stop it, or set PORT to another port',
+        },
+      ],
     });
   });
 
@@ -259,16 +265,22 @@ describe('namePortProblem', () => {
     expect(await problemOf('192.0.2.1')).toEqual({
       ok: false,
       problem: [
-        'HOST: 192.0.2.1 is no address of this machine (EADDRNOTAVAIL): write one that it has, or 0.0.0.0 for all of them',
+        {
+          code: 'HOST',
+          text: 'HOST: 192.0.2.1 is no address of this machine (EADDRNOTAVAIL)',
+          fix: 'write one that it has, or 0.0.0.0 for all of them',
+        },
       ],
     });
   });
 
   it('names the setting of a name without an address', async () => {
     const problem = [
-      expect.stringMatching(
-        /^HOST: the name no-such-host\.invalid has no address \(E\w+\): write an address of this machine, or 0\.0\.0\.0/,
-      ),
+      {
+        code: 'HOST',
+        text: expect.stringMatching(/^HOST: the name no-such-host\.invalid has no address \(E\w+\)$/),
+        fix: expect.stringMatching(/^write an address of this machine, or 0\.0\.0\.0/),
+      },
     ];
     expect(await problemOf('no-such-host.invalid')).toEqual({ ok: false, problem });
   });

@@ -76,7 +76,7 @@ describe('a start', () => {
     await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
     await expect(ring.verificationKey('any')).rejects.toThrow(DependencyUnavailable);
     await expect(ring.publicKeys()).rejects.toThrow(DependencyUnavailable);
-    expect(ring.whyNotSigning()).toBe('the key ring could not be read yet');
+    expect(ring.whyNotSigning()?.text).toBe('the key ring could not be read yet');
     shared.fault = 'none';
     await ring.advance();
     expect(ring.whyNotSigning()).toBeUndefined();
@@ -173,7 +173,7 @@ describe('a rotation', () => {
     expect(ring.times().end).toBe(1);
     await away(1);
     await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
-    expect(ring.whyNotSigning()).toBe('no key of the ring may sign any more, and none could be added');
+    expect(ring.whyNotSigning()?.text).toBe('no key of the ring may sign any more, and none could be added');
     await away(3 * 86_400);
     shared.fault = 'none';
     await ring.advance();
@@ -191,7 +191,7 @@ describe('a rotation', () => {
       await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
     }
     expect(shared.made).toBe(2);
-    expect(ring.note()).toBe('the next key could not be added to the ring');
+    expect(ring.note()?.text).toBe('the next key could not be added to the ring');
     expect(await signingKid(ring)).toBe(shared.rows[0]?.kid);
     shared.fault = 'none';
     await ring.advance();
@@ -381,7 +381,7 @@ describe('a row of the ring', () => {
     expect(await signingKid(ring)).toBe(first.kid);
     expect(await ring.verificationKey('planted')).toBeUndefined();
     expect(ring.unusable()).toEqual([{ kid: 'planted', state: 'damaged', reason: 'its row was damaged or changed' }]);
-    expect(ring.note()).toContain('planted');
+    expect(ring.note()?.text).toContain('planted');
   });
 
   it.each(['step', 'algorithm', 'kid'] as const)('whose %s was changed is no key', async (column) => {
@@ -435,7 +435,7 @@ describe('a row of the ring', () => {
     expect(await signingKid(ring)).toBe(first.kid);
     await pass(clock, 1_000, ring);
     await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
-    expect(ring.whyNotSigning()).toContain('its secret is missing, whose id is abc');
+    expect(ring.whyNotSigning()?.text).toContain('its secret is missing, whose id is abc');
     expect(shared.rows).toHaveLength(2);
   });
 });

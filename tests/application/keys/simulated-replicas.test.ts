@@ -24,7 +24,7 @@ const POLICY: KeyPolicy = {
   tokenLifetimeSeconds: LIFETIME,
 };
 const SETTINGS: ReplicaSettings = { policy: POLICY, secrets: ['a'], clockOffset: 0 };
-/** What docs/keys.md promises, and one. */
+/** What docs/operate.md promises, and one. */
 const HONOURED_SECONDS = 11;
 
 /** Everything that a user may notice. */
@@ -95,7 +95,7 @@ class World {
     const token = await replica.issue();
     if (token === undefined) {
       const isExcused = !replica.isRunning || time.now - begin > 1 || this.#isDatabaseNew(2 * ROTATION);
-      if (!isExcused) observed.notIssued.push(`at ${time.now}: ${replica.ring.whyNotSigning()}`);
+      if (!isExcused) observed.notIssued.push(`at ${time.now}: ${replica.ring.whyNotSigning()?.text}`);
       return;
     }
     observed.issued += 1;
@@ -201,7 +201,7 @@ describe.each(SEEDS)('replicas that share a key ring, in simulation %d', (seed) 
   it('lose no token in a rolling change of algorithm, lifetimes and secrets at once, and in its rollback', async () => {
     const world = new World(seed);
     const { time } = world;
-    // The secrets were rolled out before, as docs/keys.md says.
+    // The secrets were rolled out before, as docs/operate.md says.
     const before: ReplicaSettings = { ...SETTINGS, secrets: ['a', 'b'] };
     const after: ReplicaSettings = {
       policy: { ...POLICY, algorithm: 'ES256', rotationSeconds: 2 * ROTATION, tokenLifetimeSeconds: 2 * LIFETIME },

@@ -4,14 +4,12 @@ import { Writable } from 'node:stream';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type DependencyContainer, type InjectionToken, container as root } from 'tsyringe';
 import { createJsonLog } from '../../../adapters/log/json-log.ts';
-import { CURES } from '../../../adapters/postgres/fault-cures.ts';
 import { MetricValues } from '../../../adapters/prom-client/metric-values.ts';
 import type { HealthCheck, Readiness } from '../../../application/ports/health-check.ts';
-import { cureOf } from '../../../config/capabilities/status-page/check-cures.ts';
-import { buildContainer } from '../../../config/container.ts';
+import { buildService } from '../../../config/build.ts';
 import { measureService } from '../../../config/core/measurements.ts';
-import { LISTS, PARTS } from '../../../config/parts.ts';
-import { getFrom } from '../../../config/registration.ts';
+import { closeFeatures } from '../../../config/feature.ts';
+import { createCore, PARTS } from '../../../config/parts.ts';
 import { shutdownModes } from '../../../config/run.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
 import { success } from '../../../domain/result.ts';
@@ -19,31 +17,23 @@ import { readSamples, total } from '../../support/read-samples.ts';
 
 const silent = createJsonLog(new Writable({ write: (_chunk, _encoding, done) => done() }));
 
-/** The container of a service in memory; what it opened is closed when the test ends. */
+/** A service in memory; what it opened is closed when the test ends. */
 async function build(): Promise<AsyncDisposable & { readonly container: DependencyContainer }> {
   const environment = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
   const configuration = loadConfiguration(environment, () => success('[]'));
   if (!configuration.ok) throw new Error(configuration.problem.join());
-  const container = await buildContainer(configuration.value, (own) => own.registerInstance(PARTS.log, silent));
-  return {
-    container,
-    async [Symbol.asyncDispose]() {
-      const closables = [...container.resolve(PARTS.dependencies), ...getFrom(container).all(LISTS.closables)];
-      for (const closable of closables) await closable.close();
-    },
-  };
+  const given = createCore();
+  given.registerInstance(PARTS.log, silent);
+  const { core: container, features } = await buildService(configuration.value, { core: given });
+  return { container, [Symbol.asyncDispose]: () => closeFeatures(features) };
 }
 
-describe('the container', () => {
-  /** Those of capabilities that are switched off here. */
-  const ABSENT = [
-    ...['authenticateByIdentity', 'authenticateByKey', 'usedAssertions'],
-    ...['aroundRequests', 'logMembers', 'observedPorts'],
-    ...['tokenReuse', 'sharedKeyRing'],
-  ];
+describe('a service that is built', () => {
+  /** Those of features that are switched off here. */
+  const ABSENT = ['usedAssertions'];
   const names = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((name) => !ABSENT.includes(name));
 
-  it('has no part of a capability that is switched off', async () => {
+  it('has no part of a feature that is switched off', async () => {
     await using built = await build();
     for (const name of ABSENT) {
       expect(built.container.isRegistered<unknown>(PARTS[name as keyof typeof PARTS], true)).toBe(false);
@@ -58,7 +48,7 @@ describe('the container', () => {
     expect(built.container.resolve(token)).toBe(part);
   });
 
-  it('shares no part with another container', async () => {
+  it('shares no part with another one', async () => {
     await using one = await build();
     await using other = await build();
     for (const token of [PARTS.keyProvider, PARTS.issueToken]) {
@@ -85,12 +75,11 @@ async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Rec
   parts.register(PARTS.signingThreads, { useValue: { inProgress: 0 } as never });
   const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
   parts.register(PARTS.auditOutput, { useValue: { measured } as never });
-  parts.register(PARTS.storage, { useValue: {} as never });
   parts.register(PARTS.keyRing, {
     useValue: { clockOffsetSeconds: () => undefined, size: trusted, times: () => times } as never,
   });
   const values = new MetricValues();
-  await measureService(getFrom(parts), {
+  await measureService(parts, {
     CLIENT_SECRET_COST: 10,
     CLIENT_AUTHENTICATION_METHODS: ['client_secret_post'],
   } as never)(values);
@@ -99,15 +88,14 @@ async function textOf(checks: readonly HealthCheck[], { trusted, ...times }: Rec
 
 const samplesOf = async (...args: Parameters<typeof textOf>) => readSamples(await textOf(...args));
 
+const LOST = { code: 'ECONNREFUSED', text: 'database unavailable', fix: 'start it' };
+
 const check = (name: string, readiness: Readiness) => ({ name, readiness: () => readiness });
 
 describe('the metrics of the service as a whole', () => {
   it('show how severe the state of each check is, and whether the service is ready', async () => {
-    const noted = [
-      check('log', { ready: true }),
-      check('key directory', { ready: true, note: 'database unavailable (ECONNREFUSED)' }),
-    ];
-    const failed = [...noted, check('client repository', { ready: false, reason: 'database unavailable' })];
+    const noted = [check('log', { ready: true }), check('key directory', { ready: true, note: LOST })];
+    const failed = [...noted, check('client repository', { ready: false, reason: LOST })];
     const severities = (samples: Awaited<ReturnType<typeof samplesOf>>) =>
       samples.filter(({ name }) => name === 'auth_check_severity').map(({ labels, value }) => [labels['check'], value]);
     const [degraded, unready] = [await samplesOf(noted), await samplesOf(failed)];
@@ -120,7 +108,9 @@ describe('the metrics of the service as a whole', () => {
   });
 
   it('contain no reason and no note of a check', async () => {
-    const text = await textOf([check('log', { ready: true, note: 'log lines are lost: ENOSPC' })]);
+    const text = await textOf([
+      check('log', { ready: true, note: { code: 'ENOSPC', text: 'log lines are lost: ENOSPC' } }),
+    ]);
     expect(text).not.toContain('ENOSPC');
   });
 
@@ -182,25 +172,6 @@ describe('a process', () => {
     expect(modeOf('SIGINT')).toBe('immediate');
     expect(modeOf('SIGTERM')).toBe('planned');
     expect(modeOf('SIGINT')).toBe('immediate');
-  });
-});
-
-describe('the status page, about a check', () => {
-  it.each([
-    ['client repository', 'database unavailable (ECONNREFUSED)', CURES['ECONNREFUSED']?.[1]],
-    ['key directory', 'database unavailable (55P03)', CURES['55P03']?.[1]],
-    ['client repository', 'table clients lacks the column scope', 'npm run doctor names the fault and its cure'],
-    ['service', 'stopping', 'wait until it is ready or has ended'],
-  ])('says about %s (%s) what the doctor says', (name, reason, cure) => {
-    expect(cureOf({ name, ready: false, reason })).toBe(cure);
-    expect(cure).toMatch(/./);
-  });
-
-  it('says what to do about a note too', () => {
-    expect(cureOf({ name: 'used assertions', ready: true, note: 'database unavailable (ECONNREFUSED)' })).toMatch(
-      /PostgreSQL/,
-    );
-    expect(cureOf({ name: 'log', ready: true, note: 'log lines are lost: ENOSPC' })).toMatch(/operations/);
   });
 });
 

@@ -1,6 +1,5 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import type { SecretText } from '../../../adapters/system/secret-text.ts';
 import { followDatabaseUrl } from '../../../config/settings/database-url.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
 import { databaseUrlOf } from '../../../config/settings/program-database.ts';
@@ -137,9 +136,7 @@ describe('loadConfiguration', () => {
     it.each(['', '\n', '\r\n'])('reads the token of that file, which may end in %j, and never shows it', (end) => {
       const configuration = read(`an-operator-token-of-32-characters${end}`);
       if (!configuration.ok) throw new Error(configuration.problem.join());
-      expect((configuration.value.own.get('status-page') as SecretText).reveal()).toBe(
-        'an-operator-token-of-32-characters',
-      );
+      expect(configuration.value.managementToken?.reveal()).toBe('an-operator-token-of-32-characters');
       expect(inspect(configuration.value, { depth: 9, showHidden: true })).not.toContain(
         'an-operator-token-of-32-characters',
       );

@@ -3,14 +3,13 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { readKeyFile } from '../../../adapters/jwt/read-key-file.ts';
-import { readLocationsSettings } from '../../../config/capabilities/example-resource/locations-settings.ts';
+import { readLocationsSettings } from '../../../config/programs/locations-settings.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
 import { settingDoubts } from '../../../config/settings/setting-doubts.ts';
-import { readSettings as readSettingsOfCore } from '../../../config/settings/settings.ts';
+import { readSettings } from '../../../config/settings/settings.ts';
 import { settingMeantBy } from '../../../config/settings/similar-names.ts';
-import { closestTo, editDistance } from '../../../domain/edit-distance.ts';
 import { success } from '../../../domain/result.ts';
-import { readSettings, SETTING_NAMES } from '../../support/all-settings.ts';
+import { SETTING_NAMES } from '../../support/all-settings.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
 const POSTGRES = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: 'postgresql://service:its-password@db.test/auth' };
@@ -22,15 +21,6 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('readSettings', () => {
-  it('accepts the methods of the capabilities that are there, and no others', () => {
-    const environment = { ...MEMORY, CLIENT_AUTHENTICATION_METHODS: 'client_secret_basic,private_key_jwt' };
-    expect(readSettings(environment).ok).toBe(true);
-    expect(readSettingsOfCore(environment, [])).toEqual({
-      ok: false,
-      problem: ['CLIENT_AUTHENTICATION_METHODS: private_key_jwt is not part of this build: leave it out'],
-    });
-  });
-
   it('listens on the loopback address only, unless another address is set', () => {
     expect(readSettings(MEMORY)).toMatchObject({ value: { HOST: '127.0.0.1', MANAGEMENT_HOST: '127.0.0.1' } });
   });
@@ -440,37 +430,6 @@ describe('a name that is almost that of a setting', () => {
     for (const name of SETTING_NAMES) {
       expect(settingMeantBy(name, SETTING_NAMES)).toBe(name.length < 6 ? undefined : name);
     }
-  });
-});
-
-describe('closestTo', () => {
-  it.each([
-    ['biling', 'billing'],
-    ['BILLING', 'billing'],
-    ['repotrs-nihgtly', 'reports-nightly'],
-    ['bill', undefined],
-    ['payments', undefined],
-    ['', undefined],
-  ])('takes %j for %j', (given, meant) => {
-    expect(closestTo(given, ['reports', 'billing', 'billing-2', 'reports-nightly'])).toBe(meant);
-  });
-});
-
-describe('editDistance', () => {
-  it('counts letters that are inserted, deleted, replaced or swapped', () => {
-    expect(['', 'ab', 'abcd', 'abd', 'xbc', 'acb'].map((text) => editDistance('abc', text))).toEqual([
-      3, 1, 1, 1, 1, 1,
-    ]);
-  });
-
-  it('is the same in both directions, and 0 for the same text only', () => {
-    const word = fc.string({ unit: fc.constantFrom(...'ABC_'), maxLength: 8 });
-    fc.assert(
-      fc.property(word, word, (one, other) => {
-        expect(editDistance(one, other)).toBe(editDistance(other, one));
-        expect(editDistance(one, other) === 0).toBe(one === other);
-      }),
-    );
   });
 });
 

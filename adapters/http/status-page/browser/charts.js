@@ -1,121 +1,118 @@
-// The charts of the last hour. page.html names their lines: data-line="member" of a sample, and data-format of the chart.
+// The charts of the last hour. Each is an SVG of 100 × 100 units that is stretched to its box, under an invisible slider that chooses a
+// time: so the pointer, a finger, the arrow keys and a screen reader all read it in the same way.
 
-import { setText } from './figures.js';
-import { FORMATS, format } from './format.js';
+import { FORMATS, format, setText } from './figures.js';
 
 const SHORTEST_SECONDS = 300;
-const FONT = '12px Arial, sans-serif';
-const STEPS = { ArrowLeft: -1, ArrowRight: 1, PageDown: -12, PageUp: 12, Home: -Infinity, End: Infinity };
-
-/** The color that a custom property stands for, in the color scheme of now. */
-const probe = document.body.appendChild(document.createElement('i'));
-function color(name) {
-  probe.style.color = `var(${name})`;
-  return getComputedStyle(probe).color;
-}
-
-/** A value without a neighbor has no line, so it is a point. */
-function alone({ data }, series, isShown) {
-  const values = data[series];
-  const isAlone = (value, index) => value != null && values[index - 1] == null && values[index + 1] == null;
-  return isShown ? null : values.flatMap((value, index) => (isAlone(value, index) ? [index] : []));
-}
+/** Between two samples, unless nothing was measured; and as far as a line joins them. */
+const STEP_SECONDS = 15;
+const GAP_SECONDS = 35;
+/** Between two times on the axis. */
+const TICKS_SECONDS = [60, 120, 300, 600, 900];
 
 export class Chart {
   #figure;
-  #area;
-  #lines;
   #plot;
-  #points = [];
+  #slider;
+  #lines;
+  /** @type {readonly StatusSample[]} */
+  #samples = [];
+  /** The time that was chosen; Infinity is the latest. */
+  #chosen = Infinity;
 
   constructor(figure) {
     this.#figure = figure;
-    this.#area = figure.querySelector('.plot');
+    this.#plot = figure.querySelector('.plot');
+    this.#slider = figure.querySelector('input');
     this.#lines = [...figure.querySelectorAll('[data-line]')];
-    this.#plot = new uPlot(this.#options(), [[]], this.#area);
-    this.#area.addEventListener('keydown', (event) => this.#move(event));
-    this.#area.addEventListener('blur', () => this.#plot.setCursor({ left: -10, top: -10 }));
-    new ResizeObserver(() => this.#plot.setSize(this.#size())).observe(this.#area);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#plot.redraw());
-  }
-
-  show(points) {
-    this.#points = points;
-    const columns = this.#lines.map(({ dataset }) => points.map((point) => point[dataset.line] ?? null));
-    this.#plot.setData([points.map(({ at }) => at), ...columns]);
-    this.#read();
-  }
-
-  #size() {
-    return { width: this.#area.clientWidth, height: this.#area.clientHeight };
-  }
-
-  /** @returns {import('uplot').Options} */
-  #options() {
-    const { format: name, top } = this.#figure.dataset;
-    const axis = {
-      font: FONT,
-      stroke: () => color('--muted'),
-      grid: { stroke: () => color('--line'), width: 1 },
-      ticks: { show: false },
-    };
-    return {
-      ...this.#size(),
-      legend: { show: false },
-      cursor: { y: false, drag: { x: false }, sync: { key: 'time' } },
-      scales: {
-        x: { range: (_, from, to) => [Math.min(from, to - SHORTEST_SECONDS), to] },
-        y: { range: (_, _from, to) => [0, Math.max(Number(top), to * 1.1)] },
-      },
-      axes: [
-        { ...axis, space: 64, size: 28, values: (_, times) => times.map((at) => FORMATS.time(at).slice(0, 5)) },
-        { ...axis, space: 36, size: 64, values: (_, values) => values.map(FORMATS[name]) },
-      ],
-      series: [
-        {},
-        ...this.#lines.map((_, index) => ({
-          stroke: () => color(`--line-${index + 1}`),
-          width: 1.5,
-          dash: index > 0 ? [6, 3] : [],
-          points: { filter: alone },
-        })),
-      ],
-      hooks: { setCursor: [() => this.#read()], drawClear: [(plot) => this.#shade(plot)] },
-    };
-  }
-
-  /** Shades the times in which the service was not ready, or nothing was measured. */
-  #shade({ ctx, bbox, valToPos }) {
-    ctx.fillStyle = color('--bad-tint');
-    this.#points.forEach(({ at, out }, index) => {
-      const [from, to] = [this.#points[index - 1]?.at, at].map((time) => Math.round(valToPos(time ?? at, 'x', true)));
-      if (out) ctx.fillRect(from, bbox.top, Math.max(1, to - from), bbox.height);
+    this.#slider.addEventListener('input', () => this.#choose(Number(this.#slider.value)));
+    for (const left of ['blur', 'pointerleave']) this.#slider.addEventListener(left, () => this.#choose(Infinity));
+    this.#slider.addEventListener('pointermove', ({ offsetX }) => {
+      const { min, max, clientWidth } = this.#slider;
+      this.#choose(Number(min) + (offsetX / clientWidth) * (Number(max) - Number(min)));
     });
   }
 
-  /** Arrow keys move along the time. */
-  #move(event) {
-    const step = STEPS[event.key];
-    if (step === undefined || this.#points.length === 0) return;
-    event.preventDefault();
-    const last = this.#points.length - 1;
-    const chosen = Math.min(last, Math.max(0, (this.#plot.cursor.idx ?? last) + step));
-    this.#plot.setCursor({ left: this.#plot.valToPos(this.#points[chosen].at, 'x'), top: 0 });
+  /** @param {readonly StatusSample[]} samples of the last hour, oldest first */
+  show(samples) {
+    this.#samples = samples;
+    const values = samples.flatMap((sample) => this.#lines.map(({ dataset }) => sample[dataset.line] ?? 0));
+    const highest = Math.max(0, ...values);
+    this.#plot.hidden = highest === 0;
+    if (highest === 0) return;
+    const to = samples.at(-1).at;
+    const from = to - Math.max(SHORTEST_SECONDS, Math.ceil((to - samples[0].at) / STEP_SECONDS) * STEP_SECONDS);
+    this.#slider.min = from;
+    this.#slider.max = to;
+    this.#draw(from, to, nextRound(highest));
+    this.#read();
   }
 
-  /** Reads the figures under the cursor, or the latest, also to a screen reader. */
-  #read() {
-    const last = this.#points.length - 1;
-    const chosen = this.#plot?.cursor.idx ?? last;
-    const point = this.#points[chosen];
-    if (point === undefined) return;
-    for (const line of this.#lines) {
-      setText(line.querySelector('b'), format(this.#figure.dataset.format, point[line.dataset.line]));
+  #draw(from, to, top) {
+    const { format: name } = this.#figure.dataset;
+    const x = (at) => (((at - from) / (to - from)) * 100).toFixed(2);
+    const step = TICKS_SECONDS.find((seconds) => (to - from) / seconds < 6);
+    const first = Math.ceil(from / step);
+    const times = Array.from({ length: Math.floor(to / step) - first + 1 }, (_, index) => (first + index) * step);
+    this.#figure.querySelector('.times').replaceChildren(
+      ...times.map((at) => {
+        const label = document.createElement('span');
+        label.textContent = FORMATS.time(at).slice(0, 5);
+        label.style.left = `${x(at)}%`;
+        return label;
+      }),
+    );
+    const [high, middle] = this.#figure.querySelectorAll('.values > *');
+    setText(high, FORMATS[name](top));
+    setText(middle, FORMATS[name](top / 2));
+    const paths = {
+      grid: `M0 0H100M0 50H100M0 100H100${times.map((at) => `M${x(at)} 0V100`).join('')}`,
+      out: this.#samples.map(({ at, ready }) => (ready ? '' : `M${x(at - STEP_SECONDS)} 0V100H${x(at)}V0`)).join(''),
+    };
+    for (const { dataset } of this.#lines) paths[dataset.line] = this.#path(dataset.line, x, top);
+    for (const [name, path] of Object.entries(paths)) {
+      this.#plot.querySelector(`[data-path="${name}"]`).setAttribute('d', path);
     }
-    const time = FORMATS.time(point.at);
-    setText(this.#figure.querySelector('time'), chosen === last ? 'now' : time);
-    this.#area.ariaValueMax = `${last}`;
-    this.#area.ariaValueNow = `${chosen}`;
-    this.#area.ariaValueText = `${time}: ${this.#lines.map(({ textContent }) => textContent).join(', ')}`;
   }
+
+  /** A line that begins anew after a gap. A value alone is a dot. */
+  #path(field, x, top) {
+    return this.#samples
+      .map((sample, index) => {
+        const before = this.#samples[index - 1];
+        if (sample[field] === null) return '';
+        const isJoined = before && before[field] !== null && sample.at - before.at <= GAP_SECONDS;
+        const point = `${x(sample.at)} ${(100 - (sample[field] / top) * 100).toFixed(2)}`;
+        return isJoined ? `L${point}` : `M${point}h0`;
+      })
+      .join('');
+  }
+
+  #choose(at) {
+    this.#chosen = at;
+    this.#read();
+  }
+
+  /** Reads the values at the chosen time, also to a screen reader. */
+  #read() {
+    const latest = this.#samples.at(-1);
+    const away = ({ at }) => Math.abs(at - this.#chosen);
+    const sample = this.#samples.reduce((best, other) => (away(other) < away(best) ? other : best), latest);
+    for (const line of this.#lines) {
+      setText(line.querySelector('b'), format(this.#figure.dataset.format, sample[line.dataset.line]));
+    }
+    const { min, max } = this.#slider;
+    const x = ((sample.at - Number(min)) / (Number(max) - Number(min))) * 100;
+    this.#figure.querySelector('[data-path="cursor"]').setAttribute('d', sample === latest ? '' : `M${x} 0V100`);
+    const time = FORMATS.time(sample.at);
+    setText(this.#figure.querySelector('time'), sample === latest ? 'now' : time);
+    this.#slider.value = sample.at;
+    this.#slider.ariaValueText = `${time}: ${this.#lines.map(({ textContent }) => textContent).join(', ')}`;
+  }
+}
+
+/** The next of 1, 2, 5, 10, 20, 50, … */
+function nextRound(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 5, 10].find((factor) => factor * power >= value) * power;
 }

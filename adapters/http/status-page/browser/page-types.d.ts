@@ -4,12 +4,9 @@ type StatusData = import('../status-data.ts').StatusData;
 type StatusSample = import('../status-data.ts').StatusSample;
 type RefusalRecord = import('../../../../application/ports/telemetry.ts').RefusalRecord;
 
-/** Loaded by a script element of its own. */
-declare const uPlot: typeof import('uplot');
-
 interface ParentNode {
-  querySelector(selectors: string): HTMLElement;
-  querySelectorAll(selectors: string): NodeListOf<HTMLElement>;
+  querySelector(selectors: string): HTMLInputElement;
+  querySelectorAll(selectors: string): NodeListOf<HTMLInputElement & HTMLTableElement>;
 }
 interface Document {
   /** page.html has every element that the scripts ask for: inputs, one `details`, and others of which they use only common members. */

@@ -28,7 +28,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if not .Values.image.repository }}{{ fail "image.repository: is required. No image is published: build it with docker build, push it to a registry of yours, and name it here" }}{{ end }}
 {{- if not (or .Values.image.tag .Values.image.digest) }}{{ fail "image.tag: is required, or image.digest" }}{{ end }}
 {{- if not .Values.baseUrl }}{{ fail "baseUrl: is required: the URL under which clients reach the service, such as https://auth.example.com" }}{{ end }}
-{{- range $name, $cure := dict
+{{- range $name, $fix := dict
   "BASE_URL" "set baseUrl instead"
   "HOST" "the chart sets it"
   "PORT" "it is 8080 in the pod; service.port is that of the Service"
@@ -37,7 +37,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
   "DATABASE_URL" "it has a password: set files.DATABASE_URL_FILE to a Secret"
   "MANAGEMENT_TOKEN" "it is a secret: set files.MANAGEMENT_TOKEN_FILE to a Secret"
   "AUDIT_FILE" "the file system is read-only. Leave it out: audit events then go to standard output, which the cluster collects" }}
-{{- if hasKey $settings $name }}{{ fail (printf "settings.%s: cannot be set: %s" $name $cure) }}{{ end }}
+{{- if hasKey $settings $name }}{{ fail (printf "settings.%s: cannot be set: %s" $name $fix) }}{{ end }}
 {{- end }}
 {{- range $name, $_ := .Values.files }}
 {{- if hasKey $settings $name }}{{ fail (printf "settings.%s: is set in files too. Remove one of them" $name) }}{{ end }}

@@ -1,0 +1,64 @@
+import type { OpenExplanation } from '../../adapters/cli/federated-jwt/explain-command.ts';
+import { fetchIssuerKeys, KEY_SET_TIMEOUT_MS } from '../../adapters/http-client/federated-jwt/fetch-issuer-keys.ts';
+import { NodeCryptoAssertionVerifier } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
+import { readTextFile } from '../../adapters/system/read-text-file.ts';
+import { RandomIdGenerator, SystemClock } from '../../adapters/system/system.ts';
+import { ExplainAssertion } from '../../application/federated-jwt/explain-assertion.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import { TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
+import { type Result, success } from '../../domain/result.ts';
+import { createPoolWorks } from '../pool-work.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import { loadConfiguration } from '../settings/load-configuration.ts';
+import type { Environment } from '../settings/read-environment.ts';
+import { openStorage } from '../storages.ts';
+
+/**
+ * Opens the explanation of assertions with the settings of the service. The method counts as switched on, and without a
+ * clients file the registrations are in the database.
+ */
+export async function openExplain(environment: Environment): Promise<Result<OpenExplanation, readonly string[]>> {
+  const { CLIENTS_FILE, DATABASE_FILE } = environment;
+  const loaded = loadConfiguration(
+    {
+      ...environment,
+      CLIENT_REPOSITORY:
+        environment['CLIENT_REPOSITORY'] || (CLIENTS_FILE ? 'memory' : DATABASE_FILE ? 'sqlite' : 'postgres'),
+      CLIENT_AUTHENTICATION_METHODS: 'federated_jwt',
+    },
+    readTextFile,
+  );
+  if (!loaded.ok) return loaded;
+  const { issuers, settings } = loaded.value;
+  const { clients, close } = await openRules(loaded.value);
+  const explain = new ExplainAssertion({
+    issuers: new TrustedIssuers(issuers),
+    fetchKeys: async (name) => {
+      const source = issuers.find(({ issuer }) => issuer === name);
+      if (source === undefined) throw new Error('the issuer is not trusted');
+      return fetchIssuerKeys(source, AbortSignal.timeout(KEY_SET_TIMEOUT_MS));
+    },
+    verifier: new NodeCryptoAssertionVerifier({ run: createPoolWorks().assertions.run }),
+    clients,
+    clock: new SystemClock(),
+    maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,
+  });
+  return success({ execute: (credentials) => explain.execute(credentials), close });
+}
+
+/** The rules in the storage of these settings. Throws DependencyUnavailable if it cannot be used. */
+async function openRules(configuration: Configuration) {
+  const { DATABASE_URL, DATABASE_DEADLINE_MS: deadlineMs } = configuration.settings;
+  try {
+    const { clients, dependency } = await openStorage({
+      configuration,
+      clock: new SystemClock(),
+      ids: new RandomIdGenerator(),
+      log: () => {},
+      database: { url: DATABASE_URL?.reveal() ?? '', deadlineMs },
+    });
+    return { clients, close: async () => dependency?.close() };
+  } catch (fault) {
+    throw new DependencyUnavailable('client repository', fault);
+  }
+}

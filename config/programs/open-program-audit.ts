@@ -1,0 +1,49 @@
+import type { TerminalStreams } from '../../adapters/cli/terminal.ts';
+import { openAuditFile, programChangeLog } from '../../adapters/log/audit-file.ts';
+import { endsWithinLine, LineTarget } from '../../adapters/log/line-target.ts';
+import { currentOperator, RandomIdGenerator, SystemClock } from '../../adapters/system/system.ts';
+import { writeForPeople } from '../../adapters/system/write-for-people.ts';
+import type { ChangeLog } from '../../application/ports/audit-log.ts';
+import type { RecordChangesParts } from '../../application/record-changes.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
+import { type Environment, readEnvironment } from '../settings/read-environment.ts';
+import { CORE_GROUPS } from '../settings/settings.ts';
+
+/** The streams of a program, such as those of the process. */
+export interface ProgramStreams extends TerminalStreams {
+  /** Audit lines without a file are written to its descriptor, at once. */
+  readonly stderr: TerminalStreams['stderr'] & { readonly fd: number };
+}
+
+/** Nobody collects what is written to a terminal: what was done, and how to keep a record of it. */
+function changeLogForPeople(stderr: ProgramStreams['stderr']): ChangeLog {
+  return {
+    record({ change_id, event }) {
+      writeForPeople(
+        stderr,
+        `Change ${change_id} (${event}) is not recorded: AUDIT_FILE names a file that keeps such records.\n`,
+      );
+    },
+  };
+}
+
+/** What a program needs to record the changes that it makes, to AUDIT_FILE or to standard error: standard output has its answer. A terminal gets less. */
+export async function openProgramAudit(
+  environment: Environment,
+  stderr: ProgramStreams['stderr'],
+): Promise<Result<RecordChangesParts, string>> {
+  const read = readEnvironment(CORE_GROUPS.audit, ['AUDIT_'], environment);
+  if (!read.ok) return failure(read.problem.join('\n'));
+  const { AUDIT_FILE: path, AUDIT_REQUIRED: isRequired } = read.value;
+  const endsWithLine = path === undefined || !(await endsWithinLine(path));
+  const isForPeople = path === undefined && !isRequired && stderr.isTTY === true;
+  const changeLog = isForPeople
+    ? changeLogForPeople(stderr)
+    : programChangeLog({
+        open: () => new LineTarget(path === undefined ? stderr.fd : openAuditFile(path), true, endsWithLine),
+        base: currentOperator(),
+        isRequired,
+        onLost: (reason) => writeForPeople(stderr, `The change could not be recorded in the audit log: ${reason}\n`),
+      });
+  return success({ changeLog, clock: new SystemClock(), ids: new RandomIdGenerator() });
+}
