@@ -12,6 +12,7 @@ import { type RefusalReason, refused } from '../../domain/refusal.ts';
 import { Scope } from '../../domain/scope.ts';
 import { readTokenKey } from '../../domain/token-key.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
+import { REGISTERED, SCOPE_ROWS } from '../support/scopes-of-one-api.ts';
 
 describe('claims', () => {
   const CLAIMS: AccessTokenClaims = { iss: 'i', sub: 's', aud: 'a', iat: 100, nbf: 100, exp: 101, jti: 'j' };
@@ -139,51 +140,15 @@ describe('TokenPolicy', () => {
     );
   });
 
-  /** docs/resource-servers.md has this table. */
-  describe('the scopes of one API', () => {
-    const PLAIN = 'https://plain.test';
-    const [FILES, COPY, BILLS] = ['https://files.test', 'https://copy.test', 'https://bills.test'];
-    const client = registrationOf({
-      scope: 'read write',
-      resources: [
-        PLAIN,
-        { resource: FILES, scope: 'read files' },
-        { resource: COPY, scope: 'files read' },
-        { resource: BILLS, scope: 'pay' },
-      ],
-    });
-    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
-
-    it.each([
-      [undefined, [], 'read write'],
-      ['write', [], 'write'],
-      ['files', [], 'scope_not_registered'],
-      [undefined, [PLAIN], 'read write'],
-      ['read', [PLAIN], 'read'],
-      ['files', [PLAIN], 'scope_not_registered'],
-      [undefined, [FILES], 'read files'],
-      ['files', [FILES], 'files'],
-      ['read', [`${FILES}/`], 'read'],
-      ['write', [FILES], 'scope_not_registered'],
-      ['pay', [FILES], 'scope_not_registered'],
-      [undefined, [FILES, COPY], 'read files'],
-      ['files', [COPY, FILES], 'files'],
-      [undefined, [FILES, FILES], 'read files'],
-      [undefined, [FILES, BILLS], 'resources_differ'],
-      ['read', [FILES, PLAIN], 'resources_differ'],
-      ['write', [PLAIN, FILES], 'resources_differ'],
-      [undefined, ['https://other.test'], 'resource_not_registered'],
-      [undefined, [FILES, 'https://other.test'], 'resource_not_registered'],
-      ['pay', ['https://other.test'], 'scope_not_registered'],
-    ])('scope %s for %j: %s', (asked, resources, outcome) => {
+  it.each(SCOPE_ROWS)(
+    'grants the scopes of one API: $scope for $resources',
+    ({ scope: asked, resources, granted, error }) => {
+      const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
       const scope = asked === undefined ? undefined : Scope.parse(asked);
-      const granted = policy.grant(client, scope?.ok ? scope.value : undefined, resources);
-      expect(granted.ok ? granted.value.scope.toString() : granted.problem.reason).toBe(outcome);
-      if (!granted.ok) return;
-      const named = resources.map((resource) => resource.replace(/[/]$/, ''));
-      expect(granted.value.resources).toEqual([...new Set(named)]);
-    });
-  });
+      const outcome = policy.grant(registrationOf(REGISTERED), scope?.ok ? scope.value : undefined, resources);
+      expect(outcome.ok ? outcome.value.scope.toString() : outcome.problem.code).toBe(granted ?? error);
+    },
+  );
 
   it.each([
     ['as long as the deployment says', undefined, 300],
