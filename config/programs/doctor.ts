@@ -165,7 +165,7 @@ const WRITERS = 'chmod go-w; a user who may write there decides who gets tokens'
 /** Whether the file can be read as the service reads it. */
 async function inspectFile({ DATABASE_FILE: file = '' }: Settings, isRunning: boolean): Promise<readonly Finding[]> {
   const { FileReader } = await import('../../adapters/sqlite/file-reader.ts');
-  const { LOOKED_UP } = await import('../../adapters/sqlite/sqlite-client-repository.ts');
+  const { LIST_ROWS } = await import('../../adapters/sqlite/sqlite-client-repository.ts');
   const path = resolve(file);
   const opened = await FileReader.open(path, () => {}, undefined, isRunning).catch((fault: unknown) => {
     const unusable = problemIn(fault);
@@ -174,8 +174,7 @@ async function inspectFile({ DATABASE_FILE: file = '' }: Settings, isRunning: bo
   });
   if (!(opened instanceof FileReader)) return [problem(opened.text, opened.fix)];
   const state = opened.readiness();
-  const rows = `select ${LOOKED_UP} from clients limit 1000`;
-  const findings = state.ready ? inspectRows(opened.read(rows)) : [];
+  const findings = state.ready ? inspectRows(opened.read(LIST_ROWS)) : [];
   await opened.close();
   if (!state.ready) return [problem(state.reason.text, state.reason.fix)];
   const notes = state.note === undefined ? [] : [note(state.note.text, state.note.fix)];
@@ -186,13 +185,13 @@ async function inspectFile({ DATABASE_FILE: file = '' }: Settings, isRunning: bo
 async function inspectDatabaseOf(settings: Settings, isRunning: boolean): Promise<readonly Finding[]> {
   const { inspectDatabase } = await import('../../adapters/postgres/doctor/inspect-database.ts');
   const { CLIENTS } = await import('../../adapters/postgres/client-entity.ts');
-  const { clientDetails, others, connections } = await databaseTables(settings);
+  const { others, connections } = await databaseTables(settings);
   const [hasClients, hasKeys] = [settings.CLIENT_REPOSITORY === 'postgres', settings.KEY_DIRECTORY === 'database'];
   return inspectDatabase({
     url: settings.DATABASE_URL?.reveal() ?? '',
     hasKeys,
     isRunning,
-    tables: [...(hasClients ? [CLIENTS, ...clientDetails] : []), ...others],
+    tables: [...(hasClients ? [CLIENTS] : []), ...others],
     connections: connections + (hasClients ? settings.DATABASE_POOL_SIZE : 0),
   });
 }

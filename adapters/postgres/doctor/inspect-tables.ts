@@ -1,21 +1,14 @@
-import { inspectRows } from '../../../application/client-lookup.ts';
+import { type ClientRow, inspectRows } from '../../../application/client-lookup.ts';
 import { type Finding, fine, note, problem } from '../../../application/ports/inspection.ts';
-import { BOUNDED_COLUMNS, CLIENT_SECRETS, CLIENTS, type ClientRecord, fieldsOf } from '../client-entity.ts';
+import { CLIENTS, LIST_ROWS } from '../client-entity.ts';
 import type { Connection } from '../connection.ts';
 import { TableUnusable } from '../fault.ts';
 import { BRING_BACK, FIND_OWN_TABLES, lostClients } from '../own-tables.ts';
-import { CLIENT_RESOURCES } from '../postgres-client-repository.ts';
 import { grantOf } from '../privileges.ts';
 import { runStatement } from '../runner.ts';
 import { type FoundTable, findTable } from '../search-path.ts';
 import { probeTable, type TableDefinition } from '../table.ts';
 import type { DatabaseUse, Session } from './database-session.ts';
-
-/** Tables that belong to the clients, and that the service can do without; and what it then does. */
-const OPTIONAL: ReadonlyMap<TableDefinition, string> = new Map([
-  [CLIENT_SECRETS, 'clients have one secret'],
-  [CLIENT_RESOURCES, 'clients have no resources'],
-]);
 
 const COUNT_MAX = 1_000;
 
@@ -25,7 +18,7 @@ export async function* inspectTables(
   session: Session,
   { tables, isRunning }: DatabaseUse,
 ): AsyncGenerator<Finding> {
-  for (const table of [...tables, ...(tables.includes(CLIENTS) ? OPTIONAL.keys() : [])]) {
+  for (const table of tables) {
     const finding = await inspectTable(connection, session, table, isRunning);
     yield finding;
     if (table === CLIENTS && finding.state === 'ok') yield* await inspectClients(connection, session);
@@ -53,16 +46,16 @@ async function inspectTable(
   } catch (fault) {
     if (!(fault instanceof TableUnusable)) throw fault;
     const { code, text, fix } = fault.problem;
-    return problem(text, code === 'grant_missing' ? `${grantOf('service', name, role)};` : fix);
+    if (code !== 'grant_missing') return problem(text, fix);
+    const grant = `${grantOf('service', name, role)};`;
+    const { hasDetails } = (await runStatement<ClientsTable>(connection, { text: READ_CLIENTS }))[0] ?? {};
+    return problem(text, hasDetails === false ? grant.replace(', details)', ')') : grant);
   }
 }
 
 function inspectMissing({ role, schema, mayCreate }: Session, table: TableDefinition, isRunning: boolean): Finding {
   const migrate = `npm run migrate -- --grant-to ${role}, with the DATABASE_URL of a role that may create tables`;
   const text = `the table ${table.name} does not exist`;
-  const without = OPTIONAL.get(table);
-  if (without !== undefined) return note(`${text}: ${without}`, migrate);
-  if (table.schema === undefined) return problem(text, migrate);
   if (table === CLIENTS && isRunning) return problem(text, BRING_BACK);
   if (mayCreate && isRunning) return problem(text, `restart the service, which then creates it, or ${migrate}`);
   if (mayCreate) {
@@ -80,36 +73,29 @@ function hiddenRows(role: string, table: string): Finding {
   return problem(text, `create policy authorization_service on ${table} to ${role} using (true);`);
 }
 
-const READ_CLIENTS = `select relkind = 'v' as "isView",
-    exists (select from pg_catalog.pg_index join pg_catalog.pg_attribute on attrelid = indrelid and attnum = indkey[0]
-      where indrelid = pg_class.oid and indisunique and indisvalid and indnkeyatts = 1 and attname = 'client_id') as "isUnique",
+type ClientsTable = Readonly<Record<'hasDetails' | 'isWritable', boolean>>;
+
+const READ_CLIENTS = `select exists (select from pg_catalog.pg_attribute
+      where attrelid = pg_class.oid and attname = 'details' and not attisdropped) as "hasDetails",
     pg_catalog.has_table_privilege(oid, 'INSERT') or pg_catalog.has_table_privilege(oid, 'UPDATE')
       or pg_catalog.has_table_privilege(oid, 'DELETE') as "isWritable"
-  from pg_catalog.pg_class where oid = pg_catalog.to_regclass('$schema.clients')::oid`;
+  from pg_catalog.pg_class where oid = pg_catalog.to_regclass('clients')::oid`;
 
 async function inspectClients(connection: Connection, { role, isSuperuser }: Session): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
-  const [table] = await runStatement<Readonly<Record<'isView' | 'isUnique' | 'isWritable', boolean>>>(connection, {
-    text: READ_CLIENTS,
-  });
-  if (table?.isView === false && !table.isUnique) {
-    findings.push(
-      note(
-        'no unique index is on clients (client_id): each request scans the table',
-        'create unique index on clients (client_id);',
-      ),
-    );
+  const [table] = await runStatement<ClientsTable>(connection, { text: READ_CLIENTS });
+  if (table?.hasDetails === false) {
+    const without = 'clients have one secret, and no keys, subjects or resources';
+    findings.push(note(`the table clients lacks the column details: ${without}`, 'npm run migrate'));
   }
   if (table?.isWritable && !isSuperuser) {
     const fix = `revoke insert, update, delete on clients from ${role}; the owner of a table always may: let another role own it`;
     findings.push(note(`the role ${role} may change clients, and the service only reads them`, fix));
   }
-  const rows = await runStatement<ClientRecord>(connection, {
-    text: `select ${BOUNDED_COLUMNS} from $schema.clients limit ${COUNT_MAX + 1}`,
-  });
+  const rows = await runStatement<ClientRow>(connection, { text: `${LIST_ROWS} limit ${COUNT_MAX + 1}` });
   const count = rows.length;
   if (count === 0)
     findings.push(note('no client is registered', 'npm run clients -- add <client-id> --name … --scope …'));
   else findings.push(fine(`registered clients: ${count > COUNT_MAX ? `more than ${COUNT_MAX}` : count}`));
-  return [...findings, ...inspectRows(rows.map(fieldsOf))];
+  return [...findings, ...inspectRows(rows)];
 }

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 async function problemsAt(url: string) {
-  const use = { hasKeys: false, isRunning: false, tables: TABLES.ofSecrets, connections: 10 };
+  const use = { hasKeys: false, isRunning: false, tables: TABLES.ofClients, connections: 10 };
   const findings = await inspectDatabase({ ...use, url });
   return findings.filter(({ state }) => state === 'problem');
 }

@@ -138,7 +138,7 @@ describe('a connection with sslmode=verify-full', () => {
 
   it('lets the doctor say which names the certificate has, and that sslrootcert does not help', async () => {
     await present('DNS:localhost,IP:127.0.0.2');
-    const use = { hasKeys: false, isRunning: false, tables: TABLES.ofSecrets, connections: 10 };
+    const use = { hasKeys: false, isRunning: false, tables: TABLES.ofClients, connections: 10 };
     expect(await inspectDatabase({ ...use, url: urlOf('127.0.0.1', verified()) })).toEqual([
       {
         state: 'problem',
