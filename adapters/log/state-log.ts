@@ -17,7 +17,6 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   search_path_unsafe: 'warn',
   connection_failed: 'warn',
   proxy_header_refused: 'warn',
-  trace_export_failed: 'warn',
 };
 
 /** Takes changes of state. Never throws. */

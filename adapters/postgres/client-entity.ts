@@ -4,7 +4,7 @@ import { defineTable } from './table.ts';
 
 /** Finds a client by the identity of another issuer. Clients without one are not in it. Each look-up would read a list of pending updates. */
 export const SUBJECT_INDEX = `create index clients_federated_subjects on "clients"
-  using gin ((details -> 'federated_subjects') jsonb_path_ops) with (fastupdate = off) where details ? 'federated_subjects'`;
+  using gin ((details -> 'federated_subjects'::text) jsonb_path_ops) with (fastupdate = off) where details ? 'federated_subjects'::text`;
 
 /** The column of the details, as `npm run migrate` adds it to a table that another application has created. */
 export const ADD_DETAILS = `alter table clients add column details jsonb not null default '{}'`;

@@ -22,7 +22,8 @@ export function grantOf(user: TableUser, table: string, role: string): string {
 }
 
 /**
- * A condition in SQL: the role has these privileges. Null if the table is missing.
+ * A condition in SQL: the role has these privileges. Null if the table is missing. A column that is missing is left out: who may read
+ * the others gets it with them.
  *
  * @param role an expression for its name.
  * @param option ` with grant option`, or nothing.
@@ -33,7 +34,10 @@ export function holdsGrant(user: TableUser, table: string, role: string, option:
   const held = rights.flatMap((right) =>
     columns === undefined
       ? [`pg_catalog.has_table_privilege(${role}, ${found}, '${right}${option}')`]
-      : columns.map((column) => `pg_catalog.has_column_privilege(${role}, ${found}, '${column}', '${right}${option}')`),
+      : [
+          `(select pg_catalog.bool_and(pg_catalog.has_column_privilege(${role}, attrelid, attnum, '${right}${option}'))
+            from pg_catalog.pg_attribute where attrelid = ${found} and attname = any ('{${columns}}'::name[]))`,
+        ],
   );
   return held.join(' and ');
 }

@@ -29,14 +29,14 @@ export interface SearchPath {
  * if it is not named, and `pg_temp` last only if it is named: so no table, function or operator of another schema is taken for one
  * of PostgreSQL (CVE-2018-1058). The path is read before it is replaced. A session of a pooler may have the safe one already.
  */
-const FIX_SEARCH_PATH = `select pg_catalog.current_setting('search_path') as "setting", pg_catalog.to_json(schemas)::text as "schemas",
-    pg_catalog.set_config('search_path', pg_catalog.array_to_string(pg_catalog.array_append(quoted, 'pg_temp'::text), ', '), false) as "safe"
-  from (select pg_catalog.array_agg(name::text order by place) as schemas,
-      pg_catalog.array_agg(pg_catalog.quote_ident(name::text) order by place) as quoted
+const FIX_SEARCH_PATH = `select pg_catalog.current_setting('search_path') as "setting", pg_catalog.to_json(schemas)::pg_catalog.text as "schemas",
+    pg_catalog.set_config('search_path', pg_catalog.array_to_string(pg_catalog.array_append(quoted, 'pg_temp'::pg_catalog.text), ', '), false) as "safe"
+  from (select pg_catalog.array_agg(name::pg_catalog.text order by place) as schemas,
+      pg_catalog.array_agg(pg_catalog.quote_ident(name::pg_catalog.text) order by place) as quoted
     from pg_catalog.unnest(pg_catalog.current_schemas(false)) with ordinality as found (name, place)
-    where pg_catalog.left(name::text, 3) operator(pg_catalog.<>) 'pg_'::text) as path`;
+    where pg_catalog.left(name::pg_catalog.text, 3) operator(pg_catalog.<>) 'pg_'::pg_catalog.text) as path`;
 
-const SET_SEARCH_PATH = `select pg_catalog.set_config('search_path', $1::text, false)`;
+const SET_SEARCH_PATH = `select pg_catalog.set_config('search_path', $1::pg_catalog.text, false)`;
 
 /**
  * Makes a new connection search its schemas safely. Returns the path that the first one had.

@@ -229,7 +229,7 @@ const TEXTS = ['client_id', 'client_secret', 'client_name', 'scope'];
 /** What `alter table` has to do about a column of `clients`, which another application may have created. */
 function changesOf({ name, type, isRequired, isUnique }: Column): readonly string[] {
   if (!TEXTS.includes(name) && name !== 'details') return [];
-  const isGood = name === 'details' ? type === 'jsonb' : type === 'text' || type === 'character varying';
+  const isGood = name === 'details' ? type === 'jsonb' : type === 'text';
   return [
     ...(isGood ? [] : [`alter column ${name} type ${name === 'details' ? 'jsonb' : 'text'}`]),
     ...(isRequired ? [] : [`alter column ${name} set not null`]),

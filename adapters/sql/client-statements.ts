@@ -29,10 +29,9 @@ export function clientStatements({ bytewise, forUpdate }: SqlDialect, hasDetails
     /** Parameters: the columns. No row if the id is taken. */
     insert: `insert into clients (client_id, client_secret, client_name, scope${given}) values ($1, $2, $3, $4${values})
       on conflict do nothing returning ${columns}`,
-    /** Parameters: the id of the row, and the columns. */
-    update: { columns: `${update} where id = $1`, all: `${update}, details = $5 where id = $1` },
-    /** Parameter: the id of the row. */
-    remove: 'delete from clients where id = $1',
+    /** Parameters: the client id, and the other columns. */
+    update: { columns: `${update} where client_id = $1`, all: `${update}, details = $5 where client_id = $1` },
+    remove: 'delete from clients where client_id = $1',
   };
 }
 

@@ -101,11 +101,11 @@ export class SqlClientStore implements ClientStore {
         const details = given === undefined ? before.details : withKeyIds(given);
         const after = { ...before, client, details };
         if (isDeepStrictEqual(before, after)) return success(after);
-        const { id, clientSecret, clientName, scope } = client;
+        const { clientSecret, clientName, scope } = client;
         const document = documentText(details);
         requireDetails(hasDetails, document);
         const isWritten = hasDetails && given !== undefined;
-        const values = [id, clientSecret, clientName, scope, ...(isWritten ? [document] : [])];
+        const values = [clientId, clientSecret, clientName, scope, ...(isWritten ? [document] : [])];
         await connection.query(isWritten ? update.all : update.columns, values);
         note({ before, after });
         return success(after);
@@ -117,7 +117,7 @@ export class SqlClientStore implements ClientStore {
     return this.#transaction(async (connection, { findAndLock, remove }, note) => {
       const before = await this.#find(connection, findAndLock, clientId);
       if (before === undefined) return undefined;
-      await connection.query(remove, [before.client.id]);
+      await connection.query(remove, [clientId]);
       note({ before });
       return before;
     });

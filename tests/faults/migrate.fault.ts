@@ -238,7 +238,7 @@ describe('npm run migrate', () => {
       const refused = await migrate(url, args);
       expect([refused.exitCode, refused.stderr]).toEqual([3, expect.stringContaining('create schema "auth";')]);
       await other.query(`create schema auth;
-        create table auth.clients (id bigint, client_id text, client_secret text, client_name text, scope text)`);
+        create table auth.clients (id bigint, client_id text not null unique, client_secret text, client_name text, scope text)`);
       const { stdout } = await migrate(url, [...args, '--dry-run']);
       expect(stdout.match(/usage on schema/g)).toHaveLength(1);
       await other.drop();

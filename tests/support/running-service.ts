@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path';
 import type { RsaSigner } from '../../adapters/jwt/algorithms.ts';
 import { SigningThreads } from '../../adapters/jwt/signing-threads.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
-import { buildService } from '../../config/build.ts';
+import { buildService, type Service } from '../../config/build.ts';
 import type { Feature } from '../../config/feature.ts';
 import { type Core, createCore, PARTS, part } from '../../config/parts.ts';
 import type { Configuration } from '../../config/settings/configuration.ts';
@@ -13,6 +13,7 @@ import { success } from '../../domain/result.ts';
 import { recordAnswersOf, takeAnswersOf } from './answer-record.ts';
 import { createLogBuffer } from './log-buffer.ts';
 import { pooledKeyFactory } from './pooled-key-factory.ts';
+import { problemsIn } from './problems.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
 
 export const ISSUER = 'http://issuer.test';
@@ -55,6 +56,7 @@ export interface ServiceUnderTest extends AsyncDisposable {
   /** Its base URL, on loopback. */
   readonly url: string;
   readonly container: Core;
+  readonly built: Service;
   /** The lines of the log so far, oldest first. */
   logLines(): readonly Record<string, unknown>[];
   logText(): string;
@@ -82,7 +84,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   const readFile = (path: string) =>
     success(options.files?.[path] ?? (isAbsolute(path) ? readFileSync(path, 'utf8') : clients));
   const configuration = loadConfiguration(environment, readFile);
-  if (!configuration.ok) throw new Error(configuration.problem.join('\n'));
+  if (!configuration.ok) throw new Error(problemsIn(configuration).join('\n'));
 
   const { log, text, lines, write } = createLogBuffer();
   const { settings } = configuration.value;
@@ -117,6 +119,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     port: service.port,
     url: `http://${service.host}:${service.port}`,
     container: core,
+    built,
     logText: text,
     logLines: lines,
     hangUp: () => service.hangUp(),

@@ -46,7 +46,10 @@ async function inspectTable(
   } catch (fault) {
     if (!(fault instanceof TableUnusable)) throw fault;
     const { code, text, fix } = fault.problem;
-    return problem(text, code === 'grant_missing' ? `${grantOf('service', name, role)};` : fix);
+    if (code !== 'grant_missing') return problem(text, fix);
+    const grant = `${grantOf('service', name, role)};`;
+    const { hasDetails } = (await runStatement<ClientsTable>(connection, { text: READ_CLIENTS }))[0] ?? {};
+    return problem(text, hasDetails === false ? grant.replace(', details)', ')') : grant);
   }
 }
 
@@ -70,6 +73,8 @@ function hiddenRows(role: string, table: string): Finding {
   return problem(text, `create policy authorization_service on ${table} to ${role} using (true);`);
 }
 
+type ClientsTable = Readonly<Record<'hasDetails' | 'isWritable', boolean>>;
+
 const READ_CLIENTS = `select exists (select from pg_catalog.pg_attribute
       where attrelid = pg_class.oid and attname = 'details' and not attisdropped) as "hasDetails",
     pg_catalog.has_table_privilege(oid, 'INSERT') or pg_catalog.has_table_privilege(oid, 'UPDATE')
@@ -78,9 +83,7 @@ const READ_CLIENTS = `select exists (select from pg_catalog.pg_attribute
 
 async function inspectClients(connection: Connection, { role, isSuperuser }: Session): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
-  const [table] = await runStatement<Readonly<Record<'hasDetails' | 'isWritable', boolean>>>(connection, {
-    text: READ_CLIENTS,
-  });
+  const [table] = await runStatement<ClientsTable>(connection, { text: READ_CLIENTS });
   if (table?.hasDetails === false) {
     const without = 'clients have one secret, and no keys, subjects or resources';
     findings.push(note(`the table clients lacks the column details: ${without}`, 'npm run migrate'));

@@ -73,10 +73,9 @@ describe('PostgresClientRepository', () => {
     ]);
   });
 
-  it('continues after a column changes its type or a column is added', async () => {
+  it('continues after a column is added', async () => {
     await under.add(A_CLIENT);
     expect((await find('client-1')).kind).toBe('found');
-    await alter('alter column client_name type varchar(200)');
     await alter('add column created_at timestamptz');
     expect((await find('client-1')).kind).toBe('found');
     expect(under.readiness()).toMatchObject({ ready: true });
@@ -85,7 +84,7 @@ describe('PostgresClientRepository', () => {
   it.each([
     ['a client id that may be null', 'alter column client_id drop not null', 'alter column client_id set not null'],
     ['client ids that are not unique', 'drop constraint clients_client_id_unique', 'add unique (client_id)'],
-    ['a column of another type', 'alter column scope type char(9)', 'alter column scope type text'],
+    ['a column of another type', 'alter column scope type varchar(200)', 'alter column scope type text'],
     [
       'details that are no jsonb',
       `alter column details drop default, alter column details type json`,
@@ -100,11 +99,11 @@ describe('PostgresClientRepository', () => {
     if (!cure.includes('jsonb')) await (await openRepository(options)).close();
   });
 
-  it('takes ids and texts of the type varchar, and finds exactly its id whatever the collation', async () => {
+  it('finds exactly its id whatever the collation', async () => {
     await database.query(
       `create collation if not exists without_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
     );
-    await alter('alter column client_id type varchar(255) collate without_case, alter column scope type varchar(200)');
+    await alter('alter column client_id type text collate without_case');
     await under.add(A_CLIENT);
     expect((await find('client-1')).kind).toBe('found');
     expect(await find('CLIENT-1')).toEqual({ kind: 'unknown' });

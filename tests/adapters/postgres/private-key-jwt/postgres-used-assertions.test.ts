@@ -51,7 +51,7 @@ describe('a database without the table used_assertions', () => {
     const options = { url: role.url, deadlineMs: DEADLINE_MS };
     await database.query(CREATE_CLIENTS);
     await expect(openUsedAssertions(options, clock, () => {})).rejects.toThrow(
-      'table used_assertions does not exist, and the database role may not create it: run npm run migrate',
+      'table used_assertions does not exist, and the database role may not create it: npm run migrate',
     );
     const { dependency } = await openUsedAssertions({ ...options, url: database.url }, clock, () => {});
     await dependency.close();
