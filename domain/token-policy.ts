@@ -60,14 +60,15 @@ export class TokenPolicy {
     requested: readonly string[],
   ): Result<Granted, Refusal> {
     const selected = selectResources(resources, requested);
-    const [bound = registered, another] = boundsOf(selected ?? []);
+    const bounds = boundsOf(selected ?? []);
+    const [bound = registered] = bounds;
     const beyond = scope?.firstBeyond(bound);
     if (beyond !== undefined) return refused('scope_not_registered', clientId, beyond);
     if (selected === undefined) {
       const unknown = requested.find((resource) => selectResources(resources, [resource]) === undefined) ?? '';
       return refused('resource_not_registered', clientId, unknown);
     }
-    if (another !== undefined) return refused('resources_differ', clientId);
+    if (bounds.length > 1) return refused('resources_differ', clientId);
     return success({ scope: scope ?? bound, resources: selected.map(uriOf) });
   }
 
@@ -102,7 +103,8 @@ function boundsOf(resources: readonly RegisteredResource[]): readonly (Scope | u
   for (const resource of resources) {
     const scope = typeof resource === 'string' ? undefined : Scope.parse(resource.scope);
     const bound = scope?.ok ? scope.value : undefined;
-    bounds.set(bound?.toArray().toSorted().join(' '), bound);
+    const key = bound?.toArray().toSorted().join(' ');
+    if (!bounds.has(key)) bounds.set(key, bound);
   }
   return [...bounds.values()];
 }

@@ -10,7 +10,7 @@ import type { Target } from './check.ts';
 import { functionTarget, serverAt } from './targets.ts';
 
 const BASE_URL = 'https://auth.example';
-const TOKEN_SCOPE_CLAIM = 'array';
+const TOKEN_SCOPE_CLAIM = 'true';
 const CLAIMS = { tenant: 'acme', groups: ['a', 'b'], limits: { rate: 0.5, burst: null } };
 const [WITH_CLAIMS, SHORT, LONG] = ['with-claims', 'short', 'long'];
 const CLIENTS = [

@@ -134,6 +134,16 @@ export function describeClientStore(
       await importAll([{ ...A_CLIENT, details: { keys, subjects: [] } }, ANOTHER], 'replace');
       expect(await detailsOf('client-1')).toMatchObject({ ...DETAILS, keys, subjects: [] });
       expect(await detailsOf('client-2')).toEqual(STORED_DETAILS);
+      const claims = { plan: null };
+      await importAll([{ ...A_CLIENT, details: { claims, tokenLifetimeSeconds: null } }], 'replace');
+      expect(await detailsOf('client-1')).toMatchObject({
+        ...DETAILS,
+        keys,
+        subjects: [],
+        claims,
+        tokenLifetimeSeconds: null,
+      });
+      expect(Object.keys((await detailsOf('client-1')).claims)).toEqual(['plan']);
       await importAll([{ ...A_CLIENT, details: DETAILS }], 'replace');
       expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
     });
