@@ -14,6 +14,7 @@ import { type Core, createCore, PARTS } from '../../../config/parts.ts';
 import { shutdownModes } from '../../../config/run.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
 import { success } from '../../../domain/result.ts';
+import { problemsIn } from '../../support/problems.ts';
 import { readSamples, total } from '../../support/read-samples.ts';
 
 const silent = createJsonLog(new Writable({ write: (_chunk, _encoding, done) => done() }));
@@ -22,7 +23,7 @@ const silent = createJsonLog(new Writable({ write: (_chunk, _encoding, done) => 
 async function build(replace: (core: Core) => void = () => {}): Promise<AsyncDisposable & { readonly core: Core }> {
   const environment = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
   const configuration = loadConfiguration(environment, () => success('[]'));
-  if (!configuration.ok) throw new Error(configuration.problem.join());
+  if (!configuration.ok) throw new Error(problemsIn(configuration).join());
   const core = createCore();
   core.registerInstance(PARTS.log, silent);
   replace(core);
