@@ -48,17 +48,10 @@ export function generatedFiles(): readonly { file: string; current: string; gene
   });
 }
 
-/** Links to the pages that `operate.md` has replaced: the settings still name them. */
-function onOnePage(text: string): string {
-  return text
-    .replaceAll('(monitoring.md)', '(operate.md#the-management-port)')
-    .replaceAll(/\((?:operations|monitoring|keys)\.md#/g, '(operate.md#');
-}
-
 function settingsTable(rows: SettingsGroup['rows']): string {
   const lines = Object.entries(rows).map(([name, schema]) => {
     const { fallback = 'none, required', meaning } = aboutSetting(schema);
-    return `| \`${name}\` | ${fallback} | ${onOnePage(meaning)} |`;
+    return `| \`${name}\` | ${fallback} | ${meaning} |`;
   });
   return ['| setting | default | meaning |', '|---|---|---|', ...lines].join('\n');
 }
