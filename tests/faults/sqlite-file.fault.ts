@@ -270,7 +270,7 @@ describe('a folder that this user may only read', () => {
     const { FileReader } = await import('./adapters/sqlite/file-reader.ts');
     const { openClientsFile } = await import('./adapters/sqlite/clients-program/sqlite-clients-database.ts');
     const { SqlClientStore } = await import('./adapters/sql/sql-client-store.ts');
-    const [path] = process.argv.slice(1);
+    const [path, client] = process.argv.slice(1);
     if (process.getuid() === 0) process.setgroups([]), process.setegid(65534), process.seteuid(65534);
     const messageOf = (fault) => fault.cause?.message ?? fault.message;
     try {
@@ -278,10 +278,15 @@ describe('a folder that this user may only read', () => {
       console.log('read', file.read('select count(*) as n from clients')[0].n);
     } catch (fault) { console.log(messageOf(fault)); }
     const store = new SqlClientStore(openClientsFile(path), () => ({ ok: true, value: {} }));
-    await store.remove('a').catch((fault) => console.log(messageOf(fault)));`;
+    await store.remove(client).catch((fault) => console.log(messageOf(fault)));`;
 
   async function read(): Promise<string> {
-    await using program = runProgram('-e', {}, [READER, file.path], ['--input-type=module', '--no-warnings']);
+    await using program = runProgram(
+      '-e',
+      {},
+      [READER, file.path, REGISTERED_CLIENT.clientId],
+      ['--input-type=module', '--no-warnings'],
+    );
     await program.ended();
     return program.stdout() + program.stderr();
   }
