@@ -8,6 +8,7 @@ import { DEMO_PAGE } from './programs/help-pages.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
 import { readEnvironment } from './settings/read-environment.ts';
+import { refuse } from './settings/rules.ts';
 import { CORE_GROUPS } from './settings/settings.ts';
 
 const inMemory = {
@@ -15,7 +16,6 @@ const inMemory = {
   CLIENTS_FILE: fileURLToPath(new URL('demo/clients.json', import.meta.url)),
 };
 const { listening } = CORE_GROUPS;
-const OWN_CLIENTS = 'the demo has clients of its own: leave it out, or use npm start';
 // What people see first is what they can paste. At a terminal, short lines keep it in sight.
 const log = openLogLines({ isHeld: true, ...(process.stdout.isTTY && { edit: shortLine }) });
 const service = await run(
@@ -25,11 +25,10 @@ const service = await run(
     const read = readEnvironment(
       {
         rows: { MANAGEMENT_PORT: listening.rows.MANAGEMENT_PORT },
-        contradictions: {
-          [`CLIENT_REPOSITORY: ${OWN_CLIENTS}`]: (given) => given['CLIENT_REPOSITORY'],
-          [`CLIENTS_FILE: ${OWN_CLIENTS}`]: (given) => given['CLIENTS_FILE'],
-          [`DATABASE_FILE: ${OWN_CLIENTS}`]: (given) => given['DATABASE_FILE'],
-        },
+        rules: (given) =>
+          ['CLIENT_REPOSITORY', 'CLIENTS_FILE', 'DATABASE_FILE'].flatMap((name) =>
+            refuse(given[name], name, 'the demo has clients of its own', 'leave it out, or use npm start'),
+          ),
       },
       [],
       process.env,

@@ -3,6 +3,7 @@ import { createApplication } from '../adapters/http/server/koa-application.ts';
 import type { Lines } from '../adapters/log/line-writer.ts';
 import { nodeProblem } from '../adapters/system/program-version.ts';
 import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
+import { inWords } from '../domain/problem.ts';
 import { startFromEnvironment } from './service.ts';
 import type { Environment } from './settings/read-environment.ts';
 
@@ -48,7 +49,7 @@ export async function openFetchService(
       return opened.server;
     },
   });
-  if (!started.ok) throw new Error(started.problem.join('\n'));
+  if (!started.ok) throw new Error(started.problem.map(inWords).join('\n'));
   const { server } = opened;
   if (server === undefined) throw new Error('the service has not started');
   return {

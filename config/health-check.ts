@@ -4,6 +4,7 @@ import { EXIT } from '../adapters/cli/outcome.ts';
 import { Terminal } from '../adapters/cli/terminal.ts';
 import { probeHealth } from '../adapters/http-client/health-probe.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
+import { inWords } from '../domain/problem.ts';
 import { readEnvironment } from './settings/read-environment.ts';
 import { CORE_GROUPS } from './settings/settings.ts';
 
@@ -21,7 +22,7 @@ const program = createProgram(page, terminal).argument('[path]', '/readyz or /li
 
 program.action(async (path: string) => {
   const settings = readEnvironment(CORE_GROUPS.listening, [], process.env);
-  if (!settings.ok) return terminal.fail(EXIT.refused, settings.problem);
+  if (!settings.ok) return terminal.fail(EXIT.refused, settings.problem.map(inWords));
   const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT } = settings.value;
   const [host, port] = MANAGEMENT_PORT === 0 ? [HOST, PORT] : [MANAGEMENT_HOST, MANAGEMENT_PORT];
   const hasTls = MANAGEMENT_PORT === 0 && Boolean(process.env['TLS_CERT_FILE']);

@@ -2,8 +2,6 @@ import './thread-pool-size.ts';
 import { createJsonLog, openLogLines } from '../adapters/log/json-log.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { SystemClock } from '../adapters/system/system.ts';
-import { inWords } from '../domain/problem.ts';
-import { failure } from '../domain/result.ts';
 import { LOCATIONS_PAGE, readLocationsSettings } from './programs/locations-settings.ts';
 import { startResourceServer } from './programs/start-resource-server.ts';
 import { run } from './run.ts';
@@ -12,8 +10,7 @@ await run(LOCATIONS_PAGE, async () => {
   const settings = readLocationsSettings(process.env);
   if (!settings.ok) return settings;
   const { HOST: host, PORT: port } = settings.value;
-  const started = await namePortProblem([{ portSetting: 'PORT', hostSetting: 'HOST', host, port }], () =>
+  return namePortProblem([{ portSetting: 'PORT', hostSetting: 'HOST', host, port }], () =>
     startResourceServer(settings.value, new SystemClock(), createJsonLog(openLogLines())),
   );
-  return started.ok ? started : failure(started.problem.map(inWords));
 });

@@ -3,6 +3,7 @@ import type { RunningServer, ShutdownMode } from '../adapters/http/server/runnin
 import { limitHeapGrowth } from '../adapters/system/heap-growth.ts';
 import { Watchdog } from '../adapters/system/watchdog.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
+import { inWords, type Problem, problemIn } from '../domain/problem.ts';
 import { failure, type Result } from '../domain/result.ts';
 
 /** Milliseconds beyond the grace and drain times in which the process ends. */
@@ -36,7 +37,7 @@ export function shutdownModes(now: () => number): (signal: 'SIGTERM' | 'SIGINT')
  */
 export async function run(
   page: ServerPage,
-  start: () => Promise<Result<RunningServer, readonly string[]>>,
+  start: () => Promise<Result<RunningServer, readonly Problem[]>>,
   onHangup: 'reopen' | 'stop' = 'reopen',
 ): Promise<RunningServer | undefined> {
   const answer = answerArguments(page, process.argv.slice(2));
@@ -46,8 +47,8 @@ export async function run(
     return undefined;
   }
   limitHeapGrowth();
-  const starting = start().catch((error: unknown) =>
-    failure([error instanceof Error ? error.message : 'unknown fault']),
+  const starting = start().catch((fault: unknown) =>
+    failure([problemIn(fault) ?? { code: 'fault', text: fault instanceof Error ? fault.message : 'unknown fault' }]),
   );
   const watchdog = new Watchdog();
   let current: ShutdownMode | undefined;
@@ -76,7 +77,7 @@ export async function run(
     watchdog.watch();
     return started.value;
   }
-  const problems = started.problem.map((problem) => `  ${problem}\n`).join('');
+  const problems = started.problem.map((problem) => `  ${inWords(problem)}\n`).join('');
   writeForPeople(process.stderr, `${page.name} does not start:\n${problems}${page.fix}\n`);
   process.exitCode = 1;
   return undefined;

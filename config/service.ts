@@ -3,7 +3,7 @@ import { auditFileProblem } from '../adapters/log/audit-file.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { openFilesProblem } from '../adapters/system/open-files.ts';
 import { ownersProblems, readTextFile } from '../adapters/system/read-text-file.ts';
-import { inWords } from '../domain/problem.ts';
+import type { Problem } from '../domain/problem.ts';
 import { failure, type Result } from '../domain/result.ts';
 import { buildService, type Given } from './build.ts';
 import { listeningPlaces, openFilesPlan } from './settings/derived-values.ts';
@@ -19,7 +19,7 @@ import { startProcess } from './start-process.ts';
 export async function startFromEnvironment(
   environment: Environment,
   given?: Given,
-): Promise<Result<RunningServer, readonly string[]>> {
+): Promise<Result<RunningServer, readonly Problem[]>> {
   const configuration = loadConfiguration(environment, (path) => readTextFile(path));
   const problems = [...(configuration.ok ? [] : configuration.problem), ...ownersProblems(OWNERS_FILES, environment)];
   if (configuration.ok) {
@@ -31,8 +31,7 @@ export async function startFromEnvironment(
   if (!configuration.ok || problems.length > 0) return failure(problems);
   const { value } = configuration;
   const { settings } = value;
-  const started = await namePortProblem(listeningPlaces(settings), async () => {
+  return namePortProblem(listeningPlaces(settings), async () => {
     return startProcess(await buildService(value, given), settings, environment);
   });
-  return started.ok ? started : failure(started.problem.map(inWords));
 }

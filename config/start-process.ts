@@ -5,10 +5,12 @@ import { findSharedPort, type SharedPort } from '../adapters/system/shared-port.
 import { NO_CLIENT } from '../application/client-lookup.ts';
 import { problemOf } from '../application/ports/health-check.ts';
 import type { Finding } from '../application/ports/inspection.ts';
+import { inWords, type Problem } from '../domain/problem.ts';
 import type { Service } from './build.ts';
 import { PARTS } from './parts.ts';
 import { hostHint } from './settings/platform.ts';
 import type { Environment } from './settings/read-environment.ts';
+import { settingProblem } from './settings/rules.ts';
 import { settingDoubts } from './settings/setting-doubts.ts';
 import type { Settings } from './settings/settings.ts';
 
@@ -57,8 +59,8 @@ export function startProcess(service: Service, settings: Settings, environment: 
     log: (event, address) => {
       log.info({ event, ...address, ...(event === 'started' && { version: programVersion() }) });
       if (event !== 'started') return;
-      if (hint !== undefined) log.warn({ event: 'host_not_set', hint });
-      for (const doubt of doubts) log.warn({ event: 'setting_doubtful', hint: doubt });
+      if (hint !== undefined) log.warn({ event: 'host_not_set', hint: inWords(hint) });
+      for (const doubt of doubts) log.warn({ event: 'setting_doubtful', hint: inWords(doubt) });
       const notes = checks().map((check) => problemOf(check.readiness()));
       const isEmpty = notes.some((note) => note?.code === NO_CLIENT.code);
       if (isEmpty) log.warn({ event: NO_CLIENT.code, hint: NO_CLIENT.text });
@@ -66,10 +68,10 @@ export function startProcess(service: Service, settings: Settings, environment: 
   });
 }
 
-function doubtsAboutKey({ KEY_FILE, KEY_SECRET_FILE }: Settings): readonly string[] {
+function doubtsAboutKey({ KEY_FILE, KEY_SECRET_FILE }: Settings): readonly Problem[] {
   const key = KEY_FILE === undefined ? [] : inspectKeyFile(KEY_FILE, 'forge tokens');
   const secret = KEY_SECRET_FILE === undefined ? [] : inspectKeySecretFile(KEY_SECRET_FILE);
   const doubts = (setting: string, findings: readonly Finding[]) =>
-    findings.flatMap(({ state, text, fix }) => (state === 'note' ? [`${setting}: ${text}: ${fix}`] : []));
+    findings.flatMap(({ state, text, fix }) => (state === 'note' ? settingProblem(setting, text, fix) : []));
   return [...doubts('KEY_FILE', key), ...doubts('KEY_SECRET_FILE', secret)];
 }

@@ -2,6 +2,7 @@ import { closeSync, constants, open, openSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { ChangeLog } from '../../application/ports/audit-log.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { auditLine } from './json-audit-log.ts';
 import { codeOf, type LineTarget } from './line-target.ts';
 
@@ -47,12 +48,13 @@ function unusable(fault: unknown): Error {
  * Why a file cannot be used, if it cannot. Otherwise creates it, so that a later fault is a fault of the system. A pipe is not
  * opened: its reader would end when it is closed again.
  */
-export function auditFileProblem(path: string): readonly string[] {
+export function auditFileProblem(path: string): readonly Problem[] {
   try {
     if (!isPipe(path)) closeSync(openAuditFile(path));
     return [];
   } catch (problem) {
-    return [problem instanceof Error ? problem.message : 'AUDIT_FILE: cannot be opened for writing'];
+    const text = problem instanceof Error ? problem.message : 'AUDIT_FILE: cannot be opened for writing';
+    return [{ code: 'AUDIT_FILE', text }];
   }
 }
 

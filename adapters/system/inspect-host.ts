@@ -24,7 +24,7 @@ export function inspectOpenFiles(plan: OpenFilesPlan, connections: number): read
   const tooFew = openFilesProblem(plan);
   const within = connectionsWithin(plan);
   const fix = `raise the limit to ${plan.limit + connections - within}: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of docker`;
-  if (tooFew !== undefined) return [problem(tooFew, fix)];
+  if (tooFew !== undefined) return [problem(tooFew.text, fix)];
   if (within >= connections) return [fine(`the service may have ${connections} connections`)];
   return [note(`the service may have ${within} connections instead of ${connections}`, fix)];
 }

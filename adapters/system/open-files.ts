@@ -1,3 +1,5 @@
+import type { Problem } from '../../domain/problem.ts';
+
 /** Files that a process opens beside connections and pipes: its log, its event loop, files that it reads. */
 const OWN_FILES = 128;
 
@@ -24,8 +26,9 @@ export function connectionsWithin({ limit, reserved }: OpenFilesPlan): number {
 }
 
 /** Why a process with this limit cannot start; undefined if it can. */
-export function openFilesProblem({ limit, reserved }: OpenFilesPlan): string | undefined {
+export function openFilesProblem({ limit, reserved }: OpenFilesPlan): Problem | undefined {
   const needed = reserved + OWN_FILES + CONNECTIONS_MIN;
   if (limit >= needed) return undefined;
-  return `the limit of open files (ulimit -n) is ${limit}: must be at least ${needed}`;
+  const text = `the limit of open files (ulimit -n) is ${limit}: must be at least ${needed}`;
+  return { code: 'open_files', text };
 }

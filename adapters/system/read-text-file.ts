@@ -1,6 +1,7 @@
 import { constants, existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Problem } from '../../domain/problem.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 
 /** What the codes of the system mean for somebody who has to correct a path. */
@@ -80,12 +81,15 @@ export const OWNER_WRITES = 'must be writable only by its owner (chmod go-w)';
 const BESIDE = ['', '-wal', '-shm', '.keys'];
 
 /** The files of these settings that others may write to, or what belongs to them: `KEY_FILE: must be…`. */
-export function ownersProblems(settings: readonly string[], given: Readonly<Record<string, string | undefined>>) {
+export function ownersProblems(
+  settings: readonly string[],
+  given: Readonly<Record<string, string | undefined>>,
+): readonly Problem[] {
   return settings.flatMap((name) => {
     const path = given[name] ?? '';
     const places = existsSync(path) ? [path, realpathSync(path)] : [];
     const end = BESIDE.find((ending) => places.some((place) => othersMay('write', place + ending)));
-    return end === undefined ? [] : `${name}: ${end && `its ${end} `}${OWNER_WRITES}`;
+    return end === undefined ? [] : { code: name, text: `${name}: ${end && `its ${end} `}${OWNER_WRITES}` };
   });
 }
 

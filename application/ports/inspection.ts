@@ -1,11 +1,8 @@
-/** What an inspection found. */
-export interface Finding {
-  /** Fine, worth knowing, or in the way of a service that answers. */
+import type { Problem } from '../../domain/problem.ts';
+
+/** What an inspection found: that something is fine, worth knowing, or in the way of a service that answers. */
+export interface Finding extends Omit<Problem, 'code'> {
   readonly state: 'ok' | 'note' | 'problem';
-  /** In words for an operator; never a secret. */
-  readonly text: string;
-  /** What to do about it. */
-  readonly fix?: string | undefined;
 }
 
 /** Looks at a part of what a service depends on, and changes nothing. */

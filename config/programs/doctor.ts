@@ -52,8 +52,9 @@ export function inspectService(
 async function openInspections(environment: Environment, kid?: string): Promise<readonly Inspection[]> {
   const loaded = loadConfiguration(environment, readTextFile);
   if (!loaded.ok) {
-    const fix = 'docs/settings.md has the rule; correct this first, then run the doctor again';
-    return [{ name: 'settings', inspect: async () => loaded.problem.map((text) => problem(text, fix)) }];
+    return [
+      { name: 'settings', inspect: async () => loaded.problem.map(({ text, fix = RULES }) => problem(text, fix)) },
+    ];
   }
   const { settings } = loaded.value;
   const running = await askRunningService(settings.MANAGEMENT_HOST, settings.MANAGEMENT_PORT);
@@ -69,8 +70,8 @@ async function openInspections(environment: Environment, kid?: string): Promise<
       inspect: async () => [
         ...inspectSettings(loaded.value),
         // Files of keys have inspections of their own.
-        ...ownersProblems(CORE_GROUPS.storage.ownersFiles ?? [], environment).map((text) => problem(text, WRITERS)),
-        ...notesOf(settingDoubts(environment)),
+        ...ownersProblems(CORE_GROUPS.storage.ownersFiles ?? [], environment).map(({ text }) => problem(text, WRITERS)),
+        ...settingDoubts(environment).map(({ text, fix }) => note(text, fix)),
       ],
     },
     { name: 'service', inspect: async () => inspectRunning(running, settings) },
@@ -78,7 +79,7 @@ async function openInspections(environment: Environment, kid?: string): Promise<
       name: 'ports',
       inspect: async () => [
         ...(await inspectPorts(listeningPlaces(settings), isRunning)),
-        ...notesOf([hostHint(environment) ?? []].flat()),
+        ...[hostHint(environment) ?? []].flat().map(({ text, fix }) => note(text, fix)),
       ],
     },
     { name: 'memory', inspect: async () => inspectMemory() },
@@ -125,14 +126,6 @@ function doubtsAboutClient({ clientId, clientSecret, scope }: NewClient, positio
   );
 }
 
-/** Doubts that end in what to do. */
-function notesOf(doubts: readonly string[]): readonly Finding[] {
-  return doubts.map((doubt) => {
-    const [, text = '', fix = ''] = /^(.*?): ([^:]*)$/s.exec(doubt) ?? [];
-    return note(text, fix);
-  });
-}
-
 function countOf(clients: number): Finding {
   const text = `registrations in CLIENTS_FILE: ${clients}`;
   return clients > 0 ? fine(text) : note(text, 'add one, as config/demo/clients.json shows: nobody gets a token');
@@ -166,6 +159,7 @@ function inspectCheck(check: CheckState): readonly Finding[] {
   return [problem(text, check.fix ?? 'it becomes ready without a restart')];
 }
 
+const RULES = 'docs/settings.md has the rule; correct this first, then run the doctor again';
 const WRITERS = 'chmod go-w; a user who may write there decides who gets tokens';
 
 /** Whether the file can be read as the service reads it. */

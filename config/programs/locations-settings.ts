@@ -1,5 +1,6 @@
 import type { ServerPage } from '../../adapters/cli/server-arguments.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { Result } from '../../domain/result.ts';
 import { helpRows } from '../settings/about-setting.ts';
 import { FEATURE_GROUPS } from '../settings/feature-settings.ts';
@@ -31,7 +32,7 @@ export const LOCATIONS_SETTINGS = settingsGroup({
 export type LocationsSettings = ValuesOf<typeof LOCATIONS_SETTINGS.rows>;
 
 /** Reads the environment. A failure lists every problem, with the name of the setting and never its value. */
-export function readLocationsSettings(environment: Environment): Result<LocationsSettings, readonly string[]> {
+export function readLocationsSettings(environment: Environment): Result<LocationsSettings, readonly Problem[]> {
   return readEnvironment(LOCATIONS_SETTINGS, OWN_PREFIXES, environment);
 }
 

@@ -6,7 +6,8 @@ import { RandomIdGenerator, SystemClock } from '../../adapters/system/system.ts'
 import { ExplainAssertion } from '../../application/federated-jwt/explain-assertion.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
-import { type Result, success } from '../../domain/result.ts';
+import { inWords } from '../../domain/problem.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
 import { poolWork } from '../pool-work.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { loadConfiguration } from '../settings/load-configuration.ts';
@@ -28,7 +29,7 @@ export async function openExplain(environment: Environment): Promise<Result<Open
     },
     readTextFile,
   );
-  if (!loaded.ok) return loaded;
+  if (!loaded.ok) return failure(loaded.problem.map(inWords));
   const { issuers, settings } = loaded.value;
   const { clients, close } = await openRules(loaded.value);
   const explain = new ExplainAssertion({

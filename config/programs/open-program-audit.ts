@@ -5,6 +5,7 @@ import { currentOperator, RandomIdGenerator, SystemClock } from '../../adapters/
 import { writeForPeople } from '../../adapters/system/write-for-people.ts';
 import type { ChangeLog } from '../../application/ports/audit-log.ts';
 import type { RecordChangesParts } from '../../application/record-changes.ts';
+import { inWords } from '../../domain/problem.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { type Environment, readEnvironment } from '../settings/read-environment.ts';
 import { CORE_GROUPS } from '../settings/settings.ts';
@@ -33,7 +34,7 @@ export async function openProgramAudit(
   stderr: ProgramStreams['stderr'],
 ): Promise<Result<RecordChangesParts, string>> {
   const read = readEnvironment(CORE_GROUPS.audit, ['AUDIT_'], environment);
-  if (!read.ok) return failure(read.problem.join('\n'));
+  if (!read.ok) return failure(read.problem.map(inWords).join('\n'));
   const { AUDIT_FILE: path, AUDIT_REQUIRED: isRequired } = read.value;
   const endsWithLine = path === undefined || !(await endsWithinLine(path));
   const isForPeople = path === undefined && !isRequired && stderr.isTTY === true;

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { standardOf } from './effective-settings.ts';
 
 /**
- * What pages and help texts say of a setting, in Markdown: all of it comes from `describe` and `meta` of its schema. `fallback` is
- * what counts if it is not set, also with SERVICE_PROFILE=standard; undefined if it is required. `summary` is the first sentence of `meaning`, without its period.
+ * What pages and help texts say of a setting, in Markdown: all of it comes from `describe` and `meta` of its schema.
+ * `fallback` is what counts if it is not set, also with SERVICE_PROFILE=standard; undefined if it is required.
+ * `summary` is the first sentence of `meaning`, without its period.
  */
 export function aboutSetting(schema: z.core.$ZodType) {
   const { description = '', absent = fallbackOf(schema) } = z.globalRegistry.get(schema) ?? {};

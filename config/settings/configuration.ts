@@ -11,7 +11,9 @@ import type { Settings } from './settings.ts';
 /** A trusted issuer and the source of its keys. */
 export type ConfiguredIssuer = TrustedIssuer & Pick<IssuerSource, 'source'>;
 
-/** Everything that the service needs to know before it starts: its settings, and what is in the files that they name. */
+/**
+ * Everything that the service needs to know before it starts: its settings, and what is in the files that they name.
+ */
 export interface Configuration {
   readonly settings: Settings;
   /** The registrations of the in-memory repository; none if they are in a database. */

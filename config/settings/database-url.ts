@@ -1,10 +1,13 @@
 import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
 import { SecretText } from '../../adapters/system/secret-text.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { invisibleEnd } from './invisible-ends.ts';
 import type { Environment } from './read-environment.ts';
+import { settingProblem } from './rules.ts';
 
-const RULE = 'must be a URL such as postgresql://role:password@host:5432/database';
+const EXAMPLE = 'postgresql://role:password@host:5432/database';
+const RULE = `must be a URL such as ${EXAMPLE}`;
 
 const ONE_HOST =
   'must name one host, which follows the primary: docs/operations.md, "Failover and upgrade of PostgreSQL"';
@@ -24,19 +27,20 @@ export function databaseUrlProblem(value: string): string | undefined {
   if (invisible !== undefined) return invisible;
   if (rest === undefined) return RULE;
   if (/^(?:[^/?#@]*@)?[\da-f]*(?::[\da-f.]*){2,}(?=[/?#]|$)/i.test(rest)) return IPV6_RULE;
-  // A reserved character in the password ends the authority, so that the @ stands behind it: before the name of a parameter
-  // ends, or in the path, where a password in base64 has = too.
+  // A reserved character in the password ends the authority, so that the @ stands behind it: before the name of a
+  // parameter ends, or in the path, where a password in base64 has = too.
   const isCut = /^[^/?#@]*(?:[/?#][^=]*|[/#][^?]*)@/.test(rest);
   const [authority = ''] = rest.split(/[/?#]/);
   // A list of hosts, as libpq has it.
   if (!isCut && authority.split('@').at(-1)?.includes(',')) return ONE_HOST;
   if (isCut || !URL.canParse(value) || !isDecodable(rest)) return `${RULE}: ${RESERVED}`;
   const { username, hostname, pathname, searchParams } = new URL(value);
-  // In their place the driver takes PGUSER, PGHOST and the like, the user of the process, localhost, and the name of the role.
+  // In their place the driver takes PGUSER, PGHOST and the like, the user of the process, localhost, and the name of
+  // the role.
   const named = { role: searchParams.get('user') || username, host: searchParams.get('host') || hostname };
   const parts = Object.entries({ ...named, database: pathname.slice(1) });
   const missing = parts.flatMap(([part, name]) => (name === '' ? part : []));
-  if (missing.length > 0) return `must name the ${missing.join(' and the ')}: ${RULE.replace(/.* /, '')}`;
+  if (missing.length > 0) return `must name the ${missing.join(' and the ')}: ${EXAMPLE}`;
   // The driver ignores a mode that it does not know: the connection would not be encrypted.
   const mode = searchParams.getAll('sslmode').at(-1);
   return mode === undefined || SSL_MODES.includes(mode) ? undefined : SSL_RULE;
@@ -57,26 +61,35 @@ function isDecodable(rest: string): boolean {
 /** Parameters of the URL that are paths of files, which are read for each connection. */
 const FILES = ['sslrootcert', 'sslcert', 'sslkey'];
 
-/** Variables that the driver reads too, and that lead to another server, schema or encoding; with the parameters that come before them. */
+/**
+ * Variables that the driver reads too, and that lead to another server, schema or encoding; with the parameters that
+ * come before them.
+ */
+const PORT_DEFAULT = '5432';
 const ASSUMED = { PGPORT: 'port', PGOPTIONS: 'options', PGCLIENT_ENCODING: 'client_encoding' };
 
-/** What is wrong with the files and variables that the URL of a database needs, with the setting. Shows paths, and nothing else of the URL. */
+/**
+ * What is wrong with the files and variables that the URL of a database needs, with the setting. Shows paths, and
+ * nothing else of the URL.
+ */
 export function databaseFileProblems(
   url: string,
   environment: Environment,
   readTextFile: ReadTextFile,
-): readonly string[] {
+): readonly Problem[] {
   const setting = environment['DATABASE_URL'] ? 'DATABASE_URL' : 'DATABASE_URL_FILE';
   const { searchParams, port } = new URL(url);
   const assumed = Object.entries(ASSUMED).flatMap(([variable, parameter]) => {
-    const isSet = environment[variable] || process.env[variable];
-    const isNamed = searchParams.get(parameter) || (parameter === 'port' && port);
-    return isSet && !isNamed ? `${variable}: would change what ${setting} means: write it there, or unset it` : [];
+    const value = environment[variable] || process.env[variable];
+    const isNamed = searchParams.get(parameter) || (parameter === 'port' && (port || value === PORT_DEFAULT));
+    return value && !isNamed
+      ? settingProblem(variable, `would change what ${setting} means`, 'write it there, or unset it')
+      : [];
   });
   const files = FILES.flatMap((parameter) => {
     const path = searchParams.getAll(parameter).at(-1);
     const text = path ? readTextFile(path) : success('');
-    return text.ok ? [] : [`${setting}: the file of ${parameter} ${text.problem}`];
+    return text.ok ? [] : [settingProblem(setting, `the file of ${parameter} ${text.problem}`)];
   });
   return [...assumed, ...files];
 }
@@ -89,9 +102,9 @@ export function readDatabaseUrl(text: string): Result<SecretText, readonly strin
 }
 
 /**
- * What returns the URL for each new connection: the file is read again, so that role and password can be rotated without a restart.
- * While it cannot be read, or differs in anything else, the last URL counts, and the server decides whether it still may;
- * `onProblem` gets each new reason, without a value.
+ * What returns the URL for each new connection: the file is read again, so that role and password can be rotated
+ * without a restart. While it cannot be read, or differs in anything else, the last URL counts, and the server decides
+ * whether it still may; `onProblem` gets each new reason, without a value.
  */
 export function followDatabaseUrl(
   path: string,

@@ -3,8 +3,8 @@ import { z } from 'zod';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The texts that count: where nothing is given, what SERVICE_PROFILE=standard sets, which is `standard` of a row. `none` for a list
- * without a default counts as absent, also where a profile sets one.
+ * The texts that count: where nothing is given, what SERVICE_PROFILE=standard sets, which is `standard` of a row.
+ * `none` for a list without a default counts as absent, also where a profile sets one.
  */
 export function effectiveSettings(environment: Environment, rows: z.ZodRawShape): Environment {
   const isStandard = environment['SERVICE_PROFILE'] === 'standard';
@@ -17,7 +17,10 @@ export function effectiveSettings(environment: Environment, rows: z.ZodRawShape)
   return { ...environment, ...Object.fromEntries(changed) };
 }
 
-/** The text that counts with SERVICE_PROFILE=standard if a setting is not given; undefined if the profile does not change it. */
+/**
+ * The text that counts with SERVICE_PROFILE=standard if a setting is not given; undefined if the profile does not
+ * change it.
+ */
 export function standardOf(schema: z.core.$ZodType): string | undefined {
   const { standard } = z.globalRegistry.get(schema) ?? {};
   return typeof standard === 'string' ? standard : undefined;

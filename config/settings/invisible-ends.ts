@@ -9,7 +9,9 @@ const NAMES: Readonly<Record<string, string>> = {
   '\ufeff': 'a byte order mark: save the file that sets it as UTF-8 without it',
 };
 
-/** What nobody sees or means at the beginning or the end of a value, in words for an operator; undefined if nothing is. */
+/**
+ * What nobody sees or means at the beginning or the end of a value, in words for an operator; undefined if nothing is.
+ */
 export function invisibleEnd(value: string): string | undefined {
   if (/^(["']).*\1$/s.test(value)) return 'must not be in quotation marks: files for docker --env-file have none';
   const [found] = AT_THE_ENDS.exec(value) ?? [];

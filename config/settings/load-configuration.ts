@@ -5,9 +5,10 @@ import { readIssuersFile } from '../../adapters/http-client/federated-jwt/read-i
 import { readKeySecrets } from '../../adapters/jwt/key-secrets.ts';
 import { readKeyFile } from '../../adapters/jwt/read-key-file.ts';
 import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
-import { readServerCertificate } from '../../adapters/tls/server-certificate.ts';
+import { readServerCertificate, type ServerCertificate } from '../../adapters/tls/server-certificate.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { readTokenAlgorithm } from '../../domain/token-key.ts';
 import type { Configuration, ConfiguredIssuer } from './configuration.ts';
@@ -15,20 +16,23 @@ import { databaseFileProblems, readDatabaseUrl } from './database-url.ts';
 import { invisibleEnd } from './invisible-ends.ts';
 import { readManagementToken } from './management-token.ts';
 import type { Environment } from './read-environment.ts';
+import { settingProblem } from './rules.ts';
 import { readSettings } from './settings.ts';
 
-/** Reads the environment and the files that it names. Fails with every problem of all of them, by name, without a value. */
+/**
+ * Reads the environment and the files that it names. Fails with every problem of all of them, by name, without a value.
+ */
 export function loadConfiguration(
   environment: Environment,
   readTextFile: ReadTextFile,
-): Result<Configuration, readonly string[]> {
+): Result<Configuration, readonly Problem[]> {
   /** What the file of a setting holds; undefined where the setting is absent. */
   function load<Value>(name: string, parse: (text: string) => Result<Value, readonly string[]>) {
     const path = environment[name];
     if (!path || invisibleEnd(path) !== undefined) return success(undefined);
     const text = readTextFile(path);
     const parsed = text.ok ? parse(text.value) : failure([text.problem]);
-    return parsed.ok ? parsed : failure(parsed.problem.map((problem) => `${name}: ${problem}`));
+    return parsed.ok ? parsed : failure(parsed.problem.map((problem) => settingProblem(name, problem)));
   }
   const settings = readSettings(environment);
   const clients =
@@ -45,7 +49,7 @@ export function loadConfiguration(
   const [chain, key] = [load('TLS_CERT_FILE', success), load('TLS_KEY_FILE', success)];
   const certificate =
     chain.ok && key.ok && chain.value !== undefined && key.value !== undefined
-      ? readServerCertificate(chain.value, key.value)
+      ? certificateOf(chain.value, key.value)
       : success(undefined);
 
   const files = [clients, keyFile, databaseUrl, keySecrets, issuersFile, managementToken, chain, key, certificate];
@@ -73,15 +77,20 @@ export function loadConfiguration(
   });
 }
 
+function certificateOf(chain: string, key: string): Result<ServerCertificate, readonly Problem[]> {
+  const read = readServerCertificate(chain, key);
+  return read.ok ? read : failure(read.problem.map((text) => ({ code: 'TLS_CERT_FILE', text })));
+}
+
 /** The rules that no assertion can match, or that are too weak for the platform of their issuer. */
-function problemsOfRules(clients: readonly NewClient[], issuers: readonly ConfiguredIssuer[]): readonly string[] {
+function problemsOfRules(clients: readonly NewClient[], issuers: readonly ConfiguredIssuer[]): readonly Problem[] {
   const trusted = new TrustedIssuers(issuers);
   return clients.flatMap(({ details }, position) =>
     (details?.subjects ?? []).flatMap((rule, index) => {
       const problem = trusted.problemOf(rule);
       return problem === undefined
         ? []
-        : [`CLIENTS_FILE: entry ${position}: federated_subjects entry ${index} ${problem}`];
+        : [settingProblem('CLIENTS_FILE', `entry ${position}: federated_subjects entry ${index} ${problem}`)];
     }),
   );
 }

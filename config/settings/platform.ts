@@ -1,7 +1,11 @@
 import { existsSync } from 'node:fs';
+import type { Problem } from '../../domain/problem.ts';
 import type { Environment } from './read-environment.ts';
 
-/** Platforms whose router connects from outside of the machine, by a variable that each of them sets. Fly.io has networks of IPv6. */
+/**
+ * Platforms whose router connects from outside of the machine, by a variable that each of them sets. Fly.io has
+ * networks of IPv6.
+ */
 const PLATFORMS = {
   K_SERVICE: '0.0.0.0', // Cloud Run
   RENDER: '0.0.0.0',
@@ -15,11 +19,15 @@ export function withHostOfPlatform(environment: Environment): Environment {
   return HOST === undefined || environment['HOST'] ? environment : { ...environment, HOST };
 }
 
-/** What to set where a port is given but nobody can connect to it; undefined where all is well, as far as one can tell from here. */
-export function hostHint(environment: Environment, inContainer = isContainer()): string | undefined {
+/**
+ * What to set where a port is given but nobody can connect to it; undefined where all is well, as far as one can tell
+ * from here.
+ */
+export function hostHint(environment: Environment, inContainer = isContainer()): Problem | undefined {
   const { PORT, HOST } = withHostOfPlatform(environment);
   if (!PORT || HOST || !inContainer) return undefined;
-  return 'HOST is not set, so that only this container reaches PORT: set HOST=0.0.0.0 if others connect to it';
+  const text = 'HOST is not set, so that only this container reaches PORT';
+  return { code: 'HOST', text, fix: 'set HOST=0.0.0.0 if others connect to it' };
 }
 
 /** Files that Docker and Podman put into each container. */

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
+import { inWords } from '../../domain/problem.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { databaseFileProblems, databaseUrlProblem, readUrlFile } from './database-url.ts';
 import type { Environment } from './read-environment.ts';
@@ -13,8 +14,9 @@ const NAME_ONE = 'set DATABASE_FILE (SQLite) or DATABASE_URL (PostgreSQL) in the
 type Database = { readonly file: string } | { readonly file: undefined; readonly url: string };
 
 /**
- * Where a program finds the registrations: CLIENT_REPOSITORY says it, or the only setting that names a database. Fails if no
- * setting says where, or two do, and never with a value. A URL comes from the environment: every user of the machine can see arguments.
+ * Where a program finds the registrations: CLIENT_REPOSITORY says it, or the only setting that names a database. Fails
+ * if no setting says where, or two do, and never with a value. A URL comes from the environment: every user of the
+ * machine can see arguments.
  */
 export function databaseOf(environment: Environment, readTextFile: ReadTextFile): Result<Database, string> {
   const { CLIENT_REPOSITORY: repository, DATABASE_FILE: file, DATABASE_URL, DATABASE_URL_FILE } = environment;
@@ -41,7 +43,7 @@ export function databaseUrlOf(environment: Environment, readTextFile: ReadTextFi
   const url = givenUrl(environment, readTextFile);
   if (!url.ok) return url;
   const [problem] = databaseFileProblems(url.value, environment, readTextFile);
-  return problem === undefined ? url : failure(`${problem}.`);
+  return problem === undefined ? url : failure(`${inWords(problem)}.`);
 }
 
 function givenUrl(environment: Environment, readTextFile: ReadTextFile): Result<string, string> {

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { Problem } from '../../domain/problem.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import { invisibleEnd } from './invisible-ends.ts';
+import { brokenBy, type RuleBroken, settingProblem } from './rules.ts';
 import { settingClosestTo, settingMeantBy } from './similar-names.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -9,16 +11,17 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Settings that belong together. Their types, and what pages and help texts say of them, come from `rows`. */
 export interface SettingsGroup<Rows extends z.ZodRawShape = z.ZodRawShape> {
   /**
-   * The kind of each setting, by its name. Its description says in Markdown what it means; `absent`, what counts if it is not set;
-   * `standard`, the text that counts instead with SERVICE_PROFILE=standard.
+   * The kind of each setting, by its name. Its description says in Markdown what it means; `absent`, what counts if it
+   * is not set; `standard`, the text that counts instead with SERVICE_PROFILE=standard.
    */
   readonly rows: Rows;
-  /** Texts that count and must not be together, by the problem that is reported. They may have other problems too. */
-  readonly contradictions?: Readonly<Record<string, (given: Environment) => boolean | string | undefined>>;
-  /** The same for what is allowed and hardly meant: the service starts, and says `SETTING: what is wrong: what to do`. */
-  readonly doubts?: Readonly<Record<string, (given: Environment) => boolean | string | undefined>>;
-  /** The problems of values that are right by themselves. */
-  conflicts?(values: ValuesOf<Rows>): readonly string[];
+  /**
+   * What is wrong or hardly meant with texts that are right by themselves: `refuse` and `doubt`.
+   *
+   * @param given the texts that count, without defaults.
+   * @param values undefined as long as a text is wrong by itself.
+   */
+  rules?(given: Environment, values: ValuesOf<Rows> | undefined): readonly RuleBroken[];
   /** Settings with a file that only its owner may be able to write to. */
   readonly ownersFiles?: readonly string[];
 }
@@ -31,22 +34,25 @@ export function settingsGroup<Rows extends z.ZodRawShape>(group: SettingsGroup<R
   return group;
 }
 
-/** The names of the variables that Kubernetes adds to every container for each Service of its namespace, such as `token-service`. */
+/**
+ * The names of the variables that Kubernetes adds to every container for each Service of its namespace, such as
+ * `token-service`.
+ */
 const OF_KUBERNETES = /_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)$/;
 
 /** One of them has the name that a port of ours could have: only its value shows whose it is. */
 const URL_OF_KUBERNETES = /^(tcp|udp|sctp):\/\//;
 
 /**
- * Reads the settings of a program. Fails with every problem, by the name of its setting and never with a value. A name that
- * is not in the group is a problem if it has one of `ownPrefixes`, unless Kubernetes adds it, and if it is a typo of a setting
- * that is not given. Looks for no conflicts of values.
+ * Reads the settings of a program. Fails with every problem, by the name of its setting and never with a value. A name
+ * that is not in the group is a problem if it has one of `ownPrefixes`, unless Kubernetes adds it, and if it is a typo
+ * of a setting that is not given.
  */
 export function readEnvironment<Rows extends z.ZodRawShape>(
-  { rows, contradictions = {} }: SettingsGroup<Rows>,
+  { rows, rules }: SettingsGroup<Rows>,
   ownPrefixes: readonly string[],
   environment: Environment,
-): Result<ValuesOf<Rows>, readonly string[]> {
+): Result<ValuesOf<Rows>, readonly Problem[]> {
   // An empty value counts as absent: it is what a compose file or a shell leaves of an unset variable.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const effective = effectiveSettings(given, rows);
@@ -59,21 +65,22 @@ export function readEnvironment<Rows extends z.ZodRawShape>(
       const isOwn = ownPrefixes.some((prefix) => name.startsWith(prefix));
       const meant = isOwn ? settingClosestTo(name, settings) : settingMeantBy(name, absent);
       if (!isOwn && meant === undefined) return [];
-      return [`${name}: is not a setting of this service${meant === undefined ? '' : `: did you mean ${meant}?`}`];
+      const fix = meant === undefined ? undefined : `did you mean ${meant}?`;
+      return [settingProblem(name, 'is not a setting of this service', fix)];
     });
   const refused = new Set(parsed.error?.issues.map(({ path }) => path[0]));
   const invisible = settings.flatMap((name) => {
     const problem = refused.has(name) ? undefined : invisibleEnd(given[name] ?? '');
-    return problem === undefined ? [] : [`${name}: ${problem}`];
+    return problem === undefined ? [] : [settingProblem(name, problem)];
   });
   const problems = [
     ...(parsed.error?.issues.map(({ path, message }) => {
       const name = path.join('.');
       const value = given[name] ?? '';
-      return `${name}: ${invisibleEnd(value) ?? `${message}${hintFor(value)}`}`;
+      return settingProblem(name, invisibleEnd(value) ?? `${message}${hintFor(value)}`);
     }) ?? []),
     ...invisible,
-    ...Object.keys(contradictions).filter((problem) => contradictions[problem]?.(effective)),
+    ...brokenBy('problem', rules?.(effective, parsed.data) ?? []),
     ...unknown,
   ];
   return parsed.success && problems.length === 0 ? success(parsed.data) : failure(problems);

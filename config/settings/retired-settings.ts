@@ -1,21 +1,25 @@
+import type { Problem } from '../../domain/problem.ts';
 import type { Environment } from './read-environment.ts';
+import { settingProblem } from './rules.ts';
 
 /** A name that was a setting of an earlier version, and is refused. */
 interface RetiredSetting {
-  /** Why it is none any more, and what to do: `why: what to do`. */
-  readonly instead: string;
+  /** Why it is none any more, and what to do. */
+  readonly why: string;
+  readonly fix: string;
   /** Values that mean what happens anyway: with them, the service starts with a warning. */
   readonly harmless?: (value: string) => boolean;
 }
 
 const RETIRED_SETTINGS: Readonly<Record<string, RetiredSetting>> = {
   WORKERS: {
-    instead: 'the service is one process: leave it out, and run replicas (docs/scaling.md)',
+    why: 'the service is one process',
+    fix: 'leave it out, and run replicas (docs/scaling.md)',
     harmless: (value) => value === '1',
   },
   CLIENT_SECRET_REMEMBERED_SECONDS: {
-    instead:
-      'a verified secret stays verified until it changes: leave it out, or set CLIENT_SECRET_CACHE_MAX (0 switches the cache off)',
+    why: 'a verified secret stays verified until it changes',
+    fix: 'leave it out, or set CLIENT_SECRET_CACHE_MAX (0 switches the cache off)',
   },
 };
 
@@ -25,13 +29,17 @@ export function withoutRetired(environment: Environment): Environment {
 }
 
 /** The problem of each retired setting that is given, by its name and with what replaces it. */
-export function retiredProblems(environment: Environment): readonly string[] {
-  return given(environment, false).map(([name, { instead }]) => `${name}: is not a setting any more, since ${instead}`);
+export function retiredProblems(environment: Environment): readonly Problem[] {
+  return given(environment, false).map(([name, { why, fix }]) =>
+    settingProblem(name, `is not a setting any more, since ${why}`, fix),
+  );
 }
 
-/** The same for a value with which the service starts: `SETTING: what is wrong: what to do`. */
-export function retiredDoubts(environment: Environment): readonly string[] {
-  return given(environment, true).map(([name, { instead }]) => `${name}: has no effect any more, since ${instead}`);
+/** The same for a value with which the service starts. */
+export function retiredDoubts(environment: Environment): readonly Problem[] {
+  return given(environment, true).map(([name, { why, fix }]) =>
+    settingProblem(name, `has no effect any more, since ${why}`, fix),
+  );
 }
 
 function given(environment: Environment, isHarmless: boolean): readonly (readonly [string, RetiredSetting])[] {

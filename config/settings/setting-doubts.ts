@@ -1,21 +1,28 @@
+import type { Problem } from '../../domain/problem.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import type { Environment, SettingsGroup } from './read-environment.ts';
 import { retiredDoubts } from './retired-settings.ts';
+import { brokenBy, settingProblem } from './rules.ts';
 import { SETTINGS_GROUPS } from './settings.ts';
 
 const GROUPS: readonly SettingsGroup[] = Object.values(SETTINGS_GROUPS);
 
-/** What is hardly meant in settings with which the service starts: each `SETTING: what is wrong: what to do`. */
-export function settingDoubts(environment: Environment): readonly string[] {
-  const effective = effectiveSettings(environment, Object.assign({}, ...GROUPS.map(({ rows }) => rows)));
+/** What is hardly meant in settings with which the service starts. */
+export function settingDoubts(environment: Environment): readonly Problem[] {
+  const rows = Object.assign({}, ...GROUPS.map((group) => group.rows));
+  const effective = effectiveSettings(environment, rows);
+  const broken = GROUPS.flatMap(({ rules }) => rules?.(effective, undefined) ?? []);
   return [
     ...retiredDoubts(environment),
-    ...GROUPS.flatMap(({ doubts = {} }) => Object.keys(doubts).filter((doubt) => doubts[doubt]?.(effective))),
-    ...GROUPS.flatMap(({ rows }) => Object.keys(rows))
+    ...brokenBy('doubt', broken),
+    ...Object.keys(rows)
       .filter((name) => environment[`npm_config_${name.toLowerCase()}`])
-      .map(
-        (name) =>
-          `${name}: npm keeps such an option for itself: settings are environment variables, ${name}=… npm start`,
+      .map((name) =>
+        settingProblem(
+          name,
+          'npm keeps such an option for itself',
+          `settings are environment variables, ${name}=… npm start`,
+        ),
       ),
   ];
 }

@@ -12,7 +12,8 @@ export function text() {
 /** Where a program listens. */
 export function listeningHost() {
   const rule =
-    'must be an IP address or a host name alone: no http://, no port (that is a setting of its own), IPv6 without brackets; 0.0.0.0 or :: is every address';
+    'must be an IP address or a host name alone: no http://, no port (that is a setting of its own), ' +
+    'IPv6 without brackets; 0.0.0.0 or :: is every address';
   return z.string().refine((value) => isIP(value) !== 0 || /^[\w-]+(\.[\w-]+)*\.?$/.test(value), rule);
 }
 
@@ -85,7 +86,9 @@ export function isHttpUrl(value: string): boolean {
   );
 }
 
-/** Ranges of addresses, separated by commas. An address alone is a range of one; a range of all addresses is a mistake. */
+/**
+ * Ranges of addresses, separated by commas. An address alone is a range of one; a range of all addresses is a mistake.
+ */
 export function networks() {
   const read = (value: string) => partsOf(value).map(readNetwork);
   return z

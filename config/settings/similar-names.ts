@@ -10,8 +10,8 @@ const LENGTH_MIN = 6;
 const LONG_WORD = 8;
 
 /**
- * The setting that somebody probably meant by a name that is none: the same but for a letter or two in a word, the case, a
- * separator, or the unit. So narrow that the ordinary variables of platforms and shells mean no setting.
+ * The setting that somebody probably meant by a name that is none: the same but for a letter or two in a word, the
+ * case, a separator, or the unit. So narrow that the ordinary variables of platforms and shells mean no setting.
  */
 export function settingMeantBy(name: string, settings: readonly string[]): string | undefined {
   const given = name.toUpperCase().replaceAll('-', '_');
@@ -45,7 +45,10 @@ function isTypoOfWord(given: string, word: string): boolean {
   return isWithin(word.length < LONG_WORD ? 1 : 2, given, word);
 }
 
-/** Whether the texts differ in at most that many letters. Most are told apart by their lengths, since every start compares every variable. */
+/**
+ * Whether the texts differ in at most that many letters. Most are told apart by their lengths, since every start
+ * compares every variable.
+ */
 function isWithin(most: number, one: string, other: string): boolean {
   return Math.abs(one.length - other.length) <= most && editDistance(one, other) <= most;
 }

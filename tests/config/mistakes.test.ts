@@ -10,6 +10,7 @@ import { inspectService } from '../../config/programs/doctor.ts';
 import { manageKeys } from '../../config/programs/keys-program.ts';
 import { startFromEnvironment } from '../../config/service.ts';
 import { MISTAKES, type Mistake } from '../support/mistakes.ts';
+import { problemsIn } from '../support/problems.ts';
 import { type FinishedProgram, runInProcess } from '../support/run-in-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -40,7 +41,7 @@ async function messagesOf({ set = {}, files = {}, mode = 0o600 }: Mistake): Prom
   // Ports are opened at the start.
   const started = set['HOST'] === undefined ? undefined : await startFromEnvironment(environment);
   if (started?.ok) await started.value.stop('immediate');
-  return [stdout, stderr, ...(started?.ok === false ? started.problem : [])].join('\n');
+  return [stdout, stderr, ...(started ? problemsIn(started) : [])].join('\n');
 }
 
 const COLUMNS = '(id bigint primary key, client_id text unique, client_secret text, client_name text, scope text)';

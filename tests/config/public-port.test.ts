@@ -12,6 +12,7 @@ import { openRawExchange, readAnswers } from '../hostile/raw-exchange.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, requestToken, send } from '../support/http.ts';
 import { createHttpServer } from '../support/http-server.ts';
+import { problemsIn } from '../support/problems.ts';
 import { proxyV1, proxyV2, proxyV2Of } from '../support/proxy-header.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 import { asOperator, OPERATOR_TOKEN } from '../support/status.ts';
@@ -221,7 +222,7 @@ describe('the environment of a platform', () => {
 
   it('without a platform stays on loopback, and names the fix in a container', () => {
     expect(readSettings({ ...CLIENTS, PORT: '9000' })).toMatchObject({ ok: true, value: { HOST: '127.0.0.1' } });
-    expect(hostHint({ PORT: '9000' }, true)).toContain('set HOST=0.0.0.0');
+    expect(hostHint({ PORT: '9000' }, true)?.fix).toContain('set HOST=0.0.0.0');
     expect(hostHint({ PORT: '9000' }, false)).toBeUndefined();
     expect(hostHint({}, true)).toBeUndefined();
     expect(hostHint({ PORT: '9000', HOST: '127.0.0.1' }, true)).toBeUndefined();
@@ -381,7 +382,7 @@ describe('a proxy that does not send its header', () => {
 
 it('PROXY_PROTOCOL without TRUSTED_PROXIES is a problem at the start', () => {
   const settings = readSettings({ CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'a.json', PROXY_PROTOCOL: 'true' });
-  expect(settings).toEqual({ ok: false, problem: ['TRUSTED_PROXIES: is required if PROXY_PROTOCOL is true'] });
+  expect(problemsIn(settings)).toEqual(['TRUSTED_PROXIES: is required if PROXY_PROTOCOL is true']);
 });
 
 describe('TOKEN_REUSE_SECONDS', () => {

@@ -15,6 +15,7 @@ import { FORM, get, post } from '../hostile/hostile-request.ts';
 import { readAnswers } from '../hostile/raw-exchange.ts';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { createHttpServer } from '../support/http-server.ts';
+import { problemsIn } from '../support/problems.ts';
 import { proxyV1, proxyV2 } from '../support/proxy-header.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 import { until } from '../support/until.ts';
@@ -356,7 +357,7 @@ describe('settings of TLS at the start', () => {
   const problemsOf = (environment: Readonly<Record<string, string>>, files: Readonly<Record<string, string>> = {}) => {
     const given = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json', BASE_URL, ...environment };
     const loaded = loadConfiguration(given, (path) => success(files[path] ?? '[]'));
-    return loaded.ok ? [] : loaded.problem;
+    return problemsIn(loaded);
   };
   const BOTH = { TLS_CERT_FILE: 'chain', TLS_KEY_FILE: 'key' };
   const pem = (label: string) => `-----BEGIN ${label}-----\nAAAA\n-----END ${label}-----\n`;

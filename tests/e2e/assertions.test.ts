@@ -11,6 +11,7 @@ import { addWorkload } from '../support/client-subjects.ts';
 import { freePort } from '../support/free-port.ts';
 import { type HttpAnswer, requestToken, send } from '../support/http.ts';
 import { keySetAnswer } from '../support/key-set-server.ts';
+import { problemsIn } from '../support/problems.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
@@ -292,7 +293,7 @@ describe('federated_jwt', () => {
       });
       const problems = async (given: Readonly<Record<string, string>>) => {
         const started = await startFromEnvironment(given);
-        return started.ok ? '' : started.problem.join('\n');
+        return problemsIn(started).join('\n');
       };
       const rules = await problems(await environment(entries, [weak, { ...weak, issuer: 'https://other.test' }]));
       expect(rules).toContain('CLIENTS_FILE: entry 0: federated_subjects entry 0 claims must have /repository_id');

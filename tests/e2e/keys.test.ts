@@ -11,6 +11,7 @@ import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import type { Backend } from '../support/balancer.ts';
 import { DatabaseServer } from '../support/database-server.ts';
 import { getAccessToken, type HttpAnswer, requestToken, send } from '../support/http.ts';
+import { problemsIn } from '../support/problems.ts';
 import { type Program, runProgram } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
 import { PLAIN_CLIENT, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
@@ -86,7 +87,7 @@ describe('a service with KEY_DIRECTORY=database', () => {
   async function problemsOf(more: Readonly<Record<string, string>>): Promise<readonly string[]> {
     const started = await startFromEnvironment({ BASE_URL: 'http://issuer.test', ...settings(), ...more });
     if (started.ok) throw new Error('it starts');
-    return started.problem;
+    return problemsIn(started);
   }
 
   function expectNoSecret(log: string): void {
@@ -261,7 +262,7 @@ describe('KEY_FILE', () => {
   /** What prevents the start. */
   function problems(more: Readonly<Record<string, string>>): readonly string[] {
     const loaded = loadConfiguration({ ...ENVIRONMENT, ...more }, readTextFile);
-    return loaded.ok ? [] : loaded.problem;
+    return problemsIn(loaded);
   }
 
   it.each([
@@ -284,13 +285,10 @@ describe('KEY_FILE', () => {
     ['others', 0o602],
   ])('prevents the start if %s can write to the file', async (_who, mode) => {
     await chmod(file, mode);
-    expect(await startFromEnvironment({ ...ENVIRONMENT, KEY_FILE: file, TOKEN_TYPO: '1' })).toEqual({
-      ok: false,
-      problem: [
-        'TOKEN_TYPO: is not a setting of this service',
-        'KEY_FILE: must be writable only by its owner (chmod go-w)',
-      ],
-    });
+    expect(problemsIn(await startFromEnvironment({ ...ENVIRONMENT, KEY_FILE: file, TOKEN_TYPO: '1' }))).toEqual([
+      'TOKEN_TYPO: is not a setting of this service',
+      'KEY_FILE: must be writable only by its owner (chmod go-w)',
+    ]);
     await chmod(file, 0o600);
   });
 

@@ -21,6 +21,7 @@ import { clientsTable } from '../support/clients-table.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { freePort } from '../support/free-port.ts';
 import { type HttpAnswer, requestToken, send } from '../support/http.ts';
+import { problemsIn } from '../support/problems.ts';
 import { runProgram } from '../support/program.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
@@ -83,14 +84,14 @@ describe('a storage that is added as docs/adding-a-storage.md says', () => {
       adapter.replaceAll("'../../../", "'../../"),
     );
     await edit(
-      'config/settings/settings.ts',
+      'config/settings/storage-settings.ts',
       "['memory', 'sqlite', 'postgres'] as const",
       "['memory', 'sqlite', 'postgres', 'folder'] as const",
     );
     await edit(
-      'config/settings/settings.ts',
-      '      CLIENTS_FILE: ',
-      '      CLIENTS_FOLDER: text().default("."),\n      CLIENTS_FILE: ',
+      'config/settings/storage-settings.ts',
+      '    CLIENTS_FILE: ',
+      '    CLIENTS_FOLDER: text().default("."),\n    CLIENTS_FILE: ',
     );
     await edit(
       'config/storages.ts',
@@ -229,7 +230,7 @@ describe('registrations in a file of SQLite', () => {
       const text: readonly string[] = JSON.parse(stdout)
         .map((finding: { text: string }) => finding.text)
         .filter((found: string) => found.startsWith(`${setting}: `));
-      return [started.ok ? 'started' : started.problem, exitCode, text];
+      return [started.ok ? 'started' : problemsIn(started), exitCode, text];
     }
 
     it.each([

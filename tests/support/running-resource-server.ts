@@ -3,6 +3,7 @@ import type { Clock } from '../../application/ports/clock.ts';
 import { readLocationsSettings } from '../../config/programs/locations-settings.ts';
 import { startResourceServer } from '../../config/programs/start-resource-server.ts';
 import { createLogBuffer } from './log-buffer.ts';
+import { problemsIn } from './problems.ts';
 import { ISSUER } from './running-service.ts';
 
 export interface ResourceServerUnderTest extends AsyncDisposable {
@@ -18,7 +19,7 @@ export async function startResourceServerUnderTest(
   clock: Clock = new SystemClock(),
 ): Promise<ResourceServerUnderTest> {
   const settings = readLocationsSettings({ PORT: '0', TOKEN_ISSUER: ISSUER, ...environment });
-  if (!settings.ok) throw new Error(settings.problem.join('\n'));
+  if (!settings.ok) throw new Error(problemsIn(settings).join('\n'));
   const { log, lines, text } = createLogBuffer();
   const server = await startResourceServer(settings.value, clock, log);
   return {

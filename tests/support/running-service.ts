@@ -13,6 +13,7 @@ import { success } from '../../domain/result.ts';
 import { recordAnswersOf, takeAnswersOf } from './answer-record.ts';
 import { createLogBuffer } from './log-buffer.ts';
 import { pooledKeyFactory } from './pooled-key-factory.ts';
+import { problemsIn } from './problems.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
 
 export const ISSUER = 'http://issuer.test';
@@ -83,7 +84,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   const readFile = (path: string) =>
     success(options.files?.[path] ?? (isAbsolute(path) ? readFileSync(path, 'utf8') : clients));
   const configuration = loadConfiguration(environment, readFile);
-  if (!configuration.ok) throw new Error(configuration.problem.join('\n'));
+  if (!configuration.ok) throw new Error(problemsIn(configuration).join('\n'));
 
   const { log, text, lines, write } = createLogBuffer();
   const { settings } = configuration.value;

@@ -545,12 +545,12 @@ describe('audit files', () => {
 
     it('is a problem that names the setting where it cannot be opened, and not the path', async () => {
       const missing = join(folder, 'absent', 'audit.log');
-      expect(auditFileProblem(missing)).toEqual([MISSING]);
+      expect(auditFileProblem(missing).map(({ text }) => text)).toEqual([MISSING]);
       await expect(openAuditFileAgain(missing)).rejects.toThrow(MISSING);
-      expect(auditFileProblem(folder)).toEqual([
+      expect(auditFileProblem(folder).map(({ text }) => text)).toEqual([
         'AUDIT_FILE: cannot be opened for writing: it is a directory (EISDIR)',
       ]);
-      expect(auditFileProblem(path)).toEqual([]);
+      expect(auditFileProblem(path).map(({ text }) => text)).toEqual([]);
     });
 
     it('may be a pipe, whose reader has to be there', () => {
@@ -559,7 +559,7 @@ describe('audit files', () => {
         'AUDIT_FILE: cannot be opened for writing: it is a pipe that nothing reads (ENXIO)',
       );
       // It would end the reader.
-      expect(auditFileProblem(path)).toEqual([]);
+      expect(auditFileProblem(path).map(({ text }) => text)).toEqual([]);
     });
   });
 

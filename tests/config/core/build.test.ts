@@ -13,6 +13,7 @@ import { shutdownModes } from '../../../config/run.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
 import { success } from '../../../domain/result.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
+import { problemsIn } from '../../support/problems.ts';
 import { readSamples, total } from '../../support/read-samples.ts';
 
 const silent = createJsonLog(new Writable({ write: (_chunk, _encoding, done) => done() }));
@@ -22,7 +23,7 @@ function build(given: Given = {}): Promise<Service> {
   const configuration = loadConfiguration({ CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' }, () =>
     success('[]'),
   );
-  if (!configuration.ok) throw new Error(configuration.problem.join());
+  if (!configuration.ok) throw new Error(problemsIn(configuration).join());
   const { core = createCore() } = given;
   core.registerInstance(PARTS.log, silent);
   return buildService(configuration.value, { ...given, core });

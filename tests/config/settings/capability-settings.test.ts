@@ -2,13 +2,14 @@ import { describe, expect, it, test } from '@jest/globals';
 import { readLocationsSettings } from '../../../config/programs/locations-settings.ts';
 import { readRuleCheck } from '../../../config/programs/rule-check.ts';
 import { failure, success } from '../../../domain/result.ts';
+import { problemsIn } from '../../support/problems.ts';
 
 describe('readLocationsSettings', () => {
   const REQUIRED = { JWKS_URI: 'https://auth.test/oauth2/jwks', TOKEN_ISSUER: 'https://auth.test' };
 
   function problemsOf(environment: Record<string, string>): readonly string[] {
     const settings = readLocationsSettings(environment);
-    return settings.ok ? [] : settings.problem;
+    return problemsIn(settings);
   }
 
   it('reports every problem at once, with the name of the setting', () => {

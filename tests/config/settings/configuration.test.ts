@@ -4,6 +4,7 @@ import { followDatabaseUrl } from '../../../config/settings/database-url.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
 import { databaseUrlOf } from '../../../config/settings/program-database.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
+import { problemsIn } from '../../support/problems.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
 
@@ -19,17 +20,16 @@ describe('loadConfiguration', () => {
   });
 
   it('reports that the file cannot be read', () => {
-    expect(loadConfiguration(MEMORY, () => failure('cannot be read'))).toEqual({
-      ok: false,
-      problem: ['CLIENTS_FILE: cannot be read'],
-    });
+    expect(problemsIn(loadConfiguration(MEMORY, () => failure('cannot be read')))).toEqual([
+      'CLIENTS_FILE: cannot be read',
+    ]);
   });
 
   it('reports the problems of the settings and of the file together', () => {
-    expect(loadConfiguration({ ...MEMORY, PORT: 'x' }, () => success('{}'))).toEqual({
-      ok: false,
-      problem: ['PORT: must be a whole number from 0 to 65535', 'CLIENTS_FILE: must be a JSON array'],
-    });
+    expect(problemsIn(loadConfiguration({ ...MEMORY, PORT: 'x' }, () => success('{}')))).toEqual([
+      'PORT: must be a whole number from 0 to 65535',
+      'CLIENTS_FILE: must be a JSON array',
+    ]);
   });
 
   describe('with DATABASE_URL_FILE', () => {
@@ -40,7 +40,7 @@ describe('loadConfiguration', () => {
       const configuration = loadConfiguration(FROM_FILE, (path) =>
         success(`${URL}${path === '/run/secrets/url' ? end : 'x'}`),
       );
-      if (!configuration.ok) throw new Error(configuration.problem.join());
+      if (!configuration.ok) throw new Error(problemsIn(configuration).join());
       expect(configuration.value.settings.DATABASE_URL?.reveal()).toBe(URL);
       expect(inspect(configuration.value, { depth: 9, showHidden: true })).not.toContain('its-password');
     });
@@ -63,12 +63,8 @@ describe('loadConfiguration', () => {
         'must contain one line, and it must be a URL such as postgresql://role:password@host:5432/database',
       ],
     ])('names the setting and never the value if the file %s', (_name, text, problem) => {
-      expect(
-        loadConfiguration(FROM_FILE, () => (text === undefined ? failure('cannot be read') : success(text))),
-      ).toEqual({
-        ok: false,
-        problem: [`DATABASE_URL_FILE: ${problem}`],
-      });
+      const read = () => (text === undefined ? failure('cannot be read') : success(text));
+      expect(problemsIn(loadConfiguration(FROM_FILE, read))).toEqual([`DATABASE_URL_FILE: ${problem}`]);
     });
   });
 
@@ -87,12 +83,18 @@ describe('loadConfiguration', () => {
       ] as const) {
         const environment = { CLIENT_REPOSITORY: 'postgres', [setting]: url, [variable]: value };
         const problem = `${variable}: would change what ${setting} means: write it there, or unset it`;
-        expect(loadConfiguration(environment, read)).toEqual({ ok: false, problem: [problem] });
+        expect(problemsIn(loadConfiguration(environment, read))).toEqual([problem]);
         expect(databaseUrlOf(environment, read)).toEqual({ ok: false, problem: `${problem}.` });
       }
       const complete = PLAIN.replace('/auth', named);
       const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: complete, [variable]: value, PGHOST: 'other' };
       expect(loadConfiguration(environment, read).ok).toBe(true);
+    });
+
+    it('accepts PGPORT with the port that the URL means without one', () => {
+      const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: PLAIN, PGPORT: '5432' };
+      expect(loadConfiguration(environment, read).ok).toBe(true);
+      expect(databaseUrlOf(environment, read).ok).toBe(true);
     });
   });
 
@@ -107,7 +109,7 @@ describe('loadConfiguration', () => {
     ])('says which of them cannot be read, by %s, and shows no password', (setting, value) => {
       const environment = { CLIENT_REPOSITORY: 'postgres', [setting]: value };
       const problem = `${setting}: the file of sslrootcert cannot be read: there is no file /etc/absent.pem (ENOENT)`;
-      expect(loadConfiguration(environment, read)).toEqual({ ok: false, problem: [problem] });
+      expect(problemsIn(loadConfiguration(environment, read))).toEqual([problem]);
       expect(databaseUrlOf(environment, read)).toEqual({ ok: false, problem: `${problem}.` });
     });
 
@@ -135,7 +137,7 @@ describe('loadConfiguration', () => {
 
     it.each(['', '\n', '\r\n'])('reads the token of that file, which may end in %j, and never shows it', (end) => {
       const configuration = read(`an-operator-token-of-32-characters${end}`);
-      if (!configuration.ok) throw new Error(configuration.problem.join());
+      if (!configuration.ok) throw new Error(problemsIn(configuration).join());
       expect(configuration.value.managementToken?.reveal()).toBe('an-operator-token-of-32-characters');
       expect(inspect(configuration.value, { depth: 9, showHidden: true })).not.toContain(
         'an-operator-token-of-32-characters',
@@ -150,7 +152,7 @@ describe('loadConfiguration', () => {
         'must contain one line of 32 to 1024 letters, digits and -._~+/=: openssl rand -base64 32 makes one',
       ],
     ])('names the setting and never the value if the file %s', (_name, text, problem) => {
-      expect(read(text)).toEqual({ ok: false, problem: [`MANAGEMENT_TOKEN_FILE: ${problem}`] });
+      expect(problemsIn(read(text))).toEqual([`MANAGEMENT_TOKEN_FILE: ${problem}`]);
     });
   });
 });

@@ -8,16 +8,17 @@ import { loadConfiguration } from '../../../config/settings/load-configuration.t
 import { settingDoubts } from '../../../config/settings/setting-doubts.ts';
 import { readSettings } from '../../../config/settings/settings.ts';
 import { settingMeantBy } from '../../../config/settings/similar-names.ts';
+import { inWords } from '../../../domain/problem.ts';
 import { success } from '../../../domain/result.ts';
 import { SETTING_NAMES } from '../../support/all-settings.ts';
+import { problemsIn } from '../../support/problems.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
 const POSTGRES = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: 'postgresql://service:its-password@db.test/auth' };
 const TOKEN = { MANAGEMENT_TOKEN: 'an-operator-token-of-32-characters' };
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
-  const settings = readSettings(environment);
-  return settings.ok ? [] : settings.problem;
+  return problemsIn(readSettings(environment));
 }
 
 describe('readSettings', () => {
@@ -280,9 +281,11 @@ describe('SERVICE_PROFILE', () => {
   });
 
   it('as standard raises a doubt only about what is given', () => {
-    expect(settingDoubts(STANDARD)).toEqual([]);
-    expect(settingDoubts({ ...STANDARD, PUBLIC_METADATA: 'false', METADATA_COMPATIBILITY: 'none' })).toEqual([]);
-    expect(settingDoubts({ ...STANDARD, PUBLIC_METADATA: 'false' })).toEqual([
+    expect(settingDoubts(STANDARD).map(inWords)).toEqual([]);
+    expect(
+      settingDoubts({ ...STANDARD, PUBLIC_METADATA: 'false', METADATA_COMPATIBILITY: 'none' }).map(inWords),
+    ).toEqual([]);
+    expect(settingDoubts({ ...STANDARD, PUBLIC_METADATA: 'false' }).map(inWords)).toEqual([
       expect.stringMatching(/^METADATA_COMPATIBILITY: oidc has no effect/),
     ]);
   });
@@ -381,8 +384,7 @@ describe('a name that is almost that of a setting', () => {
     ['CLIENTS_FILES', 'CLIENTS_FILE'],
   ])('%s is a problem that names %s', (name, meant) => {
     const { [meant as 'CLIENTS_FILE']: _meant, ...others } = MEMORY;
-    const settings = readSettings({ ...others, [name]: 'x' });
-    const problems = settings.ok ? [] : settings.problem;
+    const problems = problemsIn(readSettings({ ...others, [name]: 'x' }));
     expect(problems).toContain(`${name}: is not a setting of this service: did you mean ${meant}?`);
   });
 
@@ -417,8 +419,7 @@ describe('a name that is almost that of a setting', () => {
 
   it('is none of the names that shells, platforms and other programs set', () => {
     const environment = Object.fromEntries(OF_OTHERS.map((name) => [name, 'x']));
-    const settings = readSettings({ ...environment, ...MEMORY });
-    expect(settings.ok ? [] : settings.problem).toEqual([]);
+    expect(problemsIn(readSettings({ ...environment, ...MEMORY }))).toEqual([]);
   });
 
   it('is no variable that Kubernetes adds for a Service with a similar name', () => {
@@ -505,23 +506,23 @@ const RUN_REPLICAS = 'since the service is one process: leave it out, and run re
 describe('a setting of an earlier version', () => {
   it.each(['2', '0', 'four'])('is refused with what replaces it, beside all other problems: WORKERS=%s', (WORKERS) => {
     expect(SETTING_NAMES).not.toContain('WORKERS');
-    expect(readSettings({ ...MEMORY, WORKERS, PORT: 'x' })).toEqual({
-      ok: false,
-      problem: [expect.stringMatching(/^PORT: /), `WORKERS: is not a setting any more, ${RUN_REPLICAS}`],
-    });
-    expect(readSettings({ ...MEMORY, WORKERS })).toMatchObject({ problem: [expect.stringMatching(/^WORKERS: /)] });
+    expect(problemsOf({ ...MEMORY, WORKERS, PORT: 'x' })).toEqual([
+      expect.stringMatching(/^PORT: /),
+      `WORKERS: is not a setting any more, ${RUN_REPLICAS}`,
+    ]);
+    expect(problemsOf({ ...MEMORY, WORKERS })).toEqual([expect.stringMatching(/^WORKERS: /)]);
   });
 
   it('only causes a warning with a value that means what happens anyway: WORKERS=1', () => {
     const environment = { ...MEMORY, WORKERS: '1' };
     expect(readSettings(environment)).toMatchObject({ ok: true });
-    expect(settingDoubts(environment)).toEqual([`WORKERS: has no effect any more, ${RUN_REPLICAS}`]);
+    expect(settingDoubts(environment).map(inWords)).toEqual([`WORKERS: has no effect any more, ${RUN_REPLICAS}`]);
   });
 
   it('is absent if it is empty', () => {
     const environment = { ...MEMORY, WORKERS: '' };
     expect(readSettings(environment)).toMatchObject({ ok: true });
-    expect(settingDoubts(environment)).toEqual([]);
+    expect(settingDoubts(environment).map(inWords)).toEqual([]);
   });
 });
 
@@ -579,7 +580,7 @@ describe('the settings, for every environment', () => {
     fc.assert(
       fc.property(environment, (given) => {
         const settings = readAll(given);
-        if (!settings.ok) expectProblems(settings.problem, given);
+        if (!settings.ok) expectProblems(problemsIn(settings), given);
       }),
     );
   });
@@ -589,7 +590,7 @@ describe('the settings, for every environment', () => {
       fc.property(environment, (given) => {
         const reversed = Object.fromEntries(Object.entries(given).toReversed());
         const [one, other] = [readSettings(given), readSettings(reversed)];
-        expect(one.ok ? [] : [...one.problem].sort()).toEqual(other.ok ? [] : [...other.problem].sort());
+        expect(problemsIn(one).toSorted()).toEqual(problemsIn(other).toSorted());
       }),
     );
   });
@@ -613,7 +614,7 @@ describe('the settings, for every environment', () => {
         const all = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'c', KEY_FILE: 'k', ...settings };
         const configuration = loadConfiguration(all, () => success(`${text}${CANARY}`));
         expect(readKeyFile(text, 'RS256').ok || configuration.ok).toBe(false);
-        if (!configuration.ok) expectProblems(configuration.problem, all);
+        if (!configuration.ok) expectProblems(problemsIn(configuration), all);
       }),
     );
   });

@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { settingsGroup } from './read-environment.ts';
+import { doubt, refuse } from './rules.ts';
+import { hostNames, isHttpUrl, listeningHost, networks, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
+
+/** Where the service listens, and how callers reach it. */
+export const listening = settingsGroup({
+  rows: {
+    HOST: listeningHost()
+      .default('127.0.0.1')
+      .describe(
+        'address to listen on. The image sets `0.0.0.0`; on Cloud Run, Render and Heroku that is the default, and ' +
+          'on Fly.io `::`',
+      ),
+    PORT: wholeNumber(0, 65_535)
+      .default(8080)
+      .describe('port to listen on. `0` is any free port, and then `BASE_URL` is required'),
+    BASE_URL: baseUrl()
+      .optional()
+      .meta({
+        absent: '`http://localhost:PORT`',
+        description:
+          'the URL under which callers reach the service. It is never taken from a request. [With a ' +
+          'path](operations.md#behind-a-proxy), each public route has both paths, with and without it',
+      }),
+    TRUSTED_PROXIES: networks()
+      .optional()
+      .describe(
+        "address ranges of proxies, such as `10.0.0.0/8,fd00::/8`. Only on connections from them the client's " +
+          'address is read from the last 20 entries of `Forwarded` or `X-Forwarded-For`: [Behind a ' +
+          'proxy](operations.md#behind-a-proxy)',
+      ),
+    MANAGEMENT_HOST: listeningHost()
+      .default('127.0.0.1')
+      .describe('address of the management port. The image sets `0.0.0.0`; do not publish the port'),
+    MANAGEMENT_PORT: wholeNumber(0, 65_535)
+      .default(8081)
+      .describe(
+        'port that serves `/livez`, `/readyz`, `/readyz/verification` and `/metrics` without authentication. `0` ' +
+          'switches it off',
+      ),
+    MANAGEMENT_ALLOWED_HOSTS: hostNames()
+      .optional()
+      .describe(
+        'names, separated by commas, by which Prometheus and operators reach the management port, such as ' +
+          '`auth.internal`. Beside them, it answers as `MANAGEMENT_HOST`, `localhost`, `*.localhost` and by IP ' +
+          'address; every other `Host` gets [421](monitoring.md)',
+      ),
+  },
+  rules({ PORT: port, BASE_URL: url = '' }, values) {
+    return [
+      ...refuse(
+        port === '0' && !url,
+        'BASE_URL',
+        'is required, since there is no fixed port',
+        'set the URL under which callers reach the service',
+      ),
+      ...refuse(
+        values !== undefined && isTakenTwice(values),
+        'PORT',
+        `${port ?? values?.PORT} is MANAGEMENT_PORT too`,
+        'set one of them to another port',
+      ),
+      ...doubt(
+        /\/\/(0\.0\.0\.0|\[::\])([:/]|$)/.test(url),
+        'BASE_URL',
+        'no caller reaches 0.0.0.0 or [::], which mean every address of this machine',
+        'write the name by which callers reach the service, and 0.0.0.0 into HOST',
+      ),
+      ...doubt(
+        /\/(oauth2|\.well-known)(\/|$)/.test(url),
+        'BASE_URL',
+        'ends in the path of an endpoint, which the service adds itself',
+        'write what comes before /oauth2 or /.well-known',
+      ),
+    ];
+  },
+});
+
+interface Ports {
+  readonly HOST: string;
+  readonly PORT: number;
+  readonly MANAGEMENT_HOST: string;
+  readonly MANAGEMENT_PORT: number;
+}
+
+/** Whether both listen on the same port of an address: the same one, or every address of the machine. */
+function isTakenTwice({ HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT }: Ports): boolean {
+  const isEvery = (host: string) => host === '0.0.0.0' || host === '::';
+  const overlap = HOST === MANAGEMENT_HOST || isEvery(HOST) || isEvery(MANAGEMENT_HOST);
+  return PORT !== 0 && PORT === MANAGEMENT_PORT && overlap;
+}
+
+/** How long a stop may take. */
+export const shutdown = settingsGroup({
+  rows: {
+    SHUTDOWN_GRACE_MS: wholeNumber(0, 300_000)
+      .default(5_000)
+      .describe('milliseconds after SIGTERM for which new connections are still accepted while `/readyz` fails'),
+    SHUTDOWN_DRAIN_MS: wholeNumber(0, 300_000)
+      .default(10_000)
+      .describe('milliseconds that requests in flight have to finish, once no new connections are accepted'),
+  },
+});
+
+/** Where audit events go. */
+export const audit = settingsGroup({
+  rows: {
+    AUDIT_FILE: text().optional().meta({
+      absent: 'standard output',
+      description: 'file for audit events. It is created for its owner only, and opened again at SIGHUP',
+    }),
+    AUDIT_REQUIRED: trueOrFalse()
+      .default(false)
+      .describe(
+        '`true`: no token is answered before its line is written, and requests get 503 [while that is ' +
+          'impossible](monitoring.md#when-a-line-cannot-be-written)',
+      ),
+  },
+});
+
+function baseUrl() {
+  return z.string().refine(isBaseUrl, 'must be an http or https URL without user, query, fragment and trailing slash');
+}
+
+function isBaseUrl(value: string): boolean {
+  return isHttpUrl(value) && [value, `${value}/`].includes(new URL(value).href) && !/\?|\/$/.test(value);
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { SecretText } from '../../adapters/system/secret-text.ts';
+import { databaseUrlProblem } from './database-url.ts';
+import { settingsGroup } from './read-environment.ts';
+import { doubt, refuse } from './rules.ts';
+import { oneOf, text, wholeNumber } from './setting-kinds.ts';
+
+/** What config/storages.ts opens. */
+const STORAGE_NAMES = ['memory', 'sqlite', 'postgres'] as const;
+
+export type StorageName = (typeof STORAGE_NAMES)[number];
+
+/** Where registrations are stored. */
+export const storage = settingsGroup({
+  rows: {
+    CLIENT_REPOSITORY: oneOf(...STORAGE_NAMES).describe('where registrations are stored'),
+    CLIENTS_FILE: text()
+      .optional()
+      .describe(
+        'JSON file with the registrations, required for `memory`. An array of `{client_id, client_secret, ' +
+          'client_name, scope}`; `client_secret` is a BCrypt encoding, also behind `{bcrypt}`, or `{noop}` followed ' +
+          'by the plain secret. [Further members](#members-of-a-clients-file) are for other methods. Only its owner ' +
+          'may be able to write to it',
+      ),
+    DATABASE_FILE: text()
+      .optional()
+      .describe(
+        'file of the registrations, required for `sqlite`. `npm run migrate` creates it; [what it ' +
+          'needs](operations.md#sqlite). Only its owner may be able to write to it',
+      ),
+    DATABASE_URL: databaseUrl()
+      .optional()
+      .describe('URL of the database, required for `postgres`: `postgresql://role:password@host:5432/database`'),
+    DATABASE_URL_FILE: text()
+      .optional()
+      .describe(
+        'file with that URL in one line, for container secrets, instead of `DATABASE_URL`. Only its owner may be ' +
+          'able to write to it. The service reads it again for each new connection, for [another role or ' +
+          'password](operations.md#rotating-the-password-of-the-database)',
+      ),
+    DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10).describe('maximum number of connections to PostgreSQL'),
+    DATABASE_DEADLINE_MS: wholeNumber(100, 30_000)
+      .default(2_000)
+      .describe('milliseconds that a look-up may take. After that the caller gets 503'),
+  },
+  rules(given) {
+    const { CLIENT_REPOSITORY: repository, CLIENTS_FILE: clients, DATABASE_FILE: file, DATABASE_URL: url } = given;
+    const { DATABASE_URL_FILE: urlFile } = given;
+    const required = (setting: string, of: StorageName) =>
+      refuse(repository === of && !given[setting], setting, `is required if CLIENT_REPOSITORY is ${of}`);
+    return [
+      ...required('CLIENTS_FILE', 'memory'),
+      ...required('DATABASE_FILE', 'sqlite'),
+      ...(urlFile ? [] : required('DATABASE_URL', 'postgres')),
+      ...refuse(url && urlFile, 'DATABASE_URL', 'must not be set if DATABASE_URL_FILE is set'),
+      ...doubt(
+        repository !== 'memory' && clients,
+        'CLIENTS_FILE',
+        'has no effect without CLIENT_REPOSITORY=memory',
+        'leave it out, or npm run clients -- import <file>',
+      ),
+      ...doubt(
+        repository !== 'sqlite' && file,
+        'DATABASE_FILE',
+        'has no effect without CLIENT_REPOSITORY=sqlite',
+        'set that, or leave it out',
+      ),
+      ...doubt(
+        repository !== 'postgres' && (url || urlFile),
+        'DATABASE_URL',
+        'has no effect, since CLIENT_REPOSITORY is not postgres',
+        'set CLIENT_REPOSITORY=postgres, or leave it out',
+      ),
+    ];
+  },
+  ownersFiles: ['CLIENTS_FILE', 'DATABASE_FILE', 'DATABASE_URL_FILE'],
+});
+
+function databaseUrl() {
+  return z
+    .string()
+    .superRefine((value, { addIssue }) => {
+      const problem = databaseUrlProblem(value);
+      if (problem !== undefined) addIssue({ code: 'custom', message: problem });
+    })
+    .transform((value) => new SecretText(value));
+}
