@@ -150,7 +150,7 @@ function inspectCheck(check: CheckState): readonly Finding[] {
   if (ready) {
     if (check.note === undefined) return [];
     return [
-      note(`the service that runs says about ${name}: ${check.note}`, check.fix ?? 'docs/operations.md explains it'),
+      note(`the service that runs says about ${name}: ${check.note}`, check.fix ?? 'docs/operate.md explains it'),
     ];
   }
   if (name === LIFECYCLE) {

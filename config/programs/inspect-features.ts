@@ -44,6 +44,6 @@ function inspectStatusPage({ settings, managementToken }: Configuration): readon
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}${STATUS_PAGE_PATH}`;
   const text = `the status page is at ${url}, and asks for MANAGEMENT_TOKEN`;
   if (/^(localhost|127\.|::1$)/.test(host)) return [fine(text)];
-  const fix = 'let only operators reach MANAGEMENT_PORT, through a tunnel (docs/monitoring.md)';
+  const fix = 'let only operators reach MANAGEMENT_PORT, through a tunnel (docs/operate.md)';
   return [note(`${text}, which travels unencrypted`, fix)];
 }

@@ -48,7 +48,7 @@ function inspectSession(session: Session, { url, hasKeys }: DatabaseUse): readon
   const isLocal = /^(localhost|127\.|::1|\[::1|\/)/.test(placeOf(url));
   if (session.isSuperuser) {
     findings.push(
-      note(`the role ${role} is a superuser`, 'create a role of its own: docs/operations.md, "Roles and grants"'),
+      note(`the role ${role} is a superuser`, 'create a role of its own: docs/operate.md, "Roles and grants"'),
     );
   }
   if (!session.isEncrypted && !isLocal) {
@@ -57,7 +57,7 @@ function inspectSession(session: Session, { url, hasKeys }: DatabaseUse): readon
     );
   }
   if (session.isStandby && !hasKeys) {
-    findings.push(note('the server is a standby: changes arrive later', 'docs/scaling.md, "Read replicas"'));
+    findings.push(note('the server is a standby: changes arrive later', 'docs/operate.md, "Read replicas"'));
   }
   if (session.isReadOnly && hasKeys) {
     const [text, fix] = session.isStandby

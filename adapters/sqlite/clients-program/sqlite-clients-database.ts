@@ -27,7 +27,11 @@ export function openClientsFile(path: string) {
       bytewise: 'collate binary',
       forUpdate: '',
       jsonType: 'text',
-      merged: (one: string, other: string) => `json_patch(${one}, ${other})`,
+      merged: (one: string, other: string) => `(select json_group_object(key, json(value)) from (
+        select key, coalesce(${other} -> fullkey, ${one} -> fullkey) as value from json_each(${one})
+          where coalesce(json_type(${other}, fullkey), type) <> 'null'
+        union all select key, ${other} -> fullkey from json_each(${other})
+          where type <> 'null' and json_type(${one}, fullkey) is null))`,
     },
     async connect() {
       const database = idle.pop() ?? openMigrated(path, 'refuse').database;
