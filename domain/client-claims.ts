@@ -1,4 +1,4 @@
-/** What a claim of a client may be: any JSON value (RFC 8259 section 3). */
+/** The value of a claim: a JSON value (RFC 8259 section 3). */
 export type ClaimValue =
   | string
   | number

@@ -77,8 +77,9 @@ export function hasSecretWithoutId(stored: string): boolean {
   return StoredSecret.parse(unlock(stored)).kind !== 'unusable';
 }
 
-function describe({ client, problem: ofDetails }: StoredClient): ClientDocument {
-  const problem = problemOf(client) ?? ofDetails ?? null;
+function describe({ client, details, problem: ofDetails }: StoredClient): ClientDocument {
+  const { claims, tokenLifetimeSeconds } = details;
+  const problem = problemOf({ ...client, claims, tokenLifetimeSeconds }) ?? ofDetails ?? null;
   return {
     id: client.id,
     client_id: client.clientId,
