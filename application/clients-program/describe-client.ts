@@ -72,7 +72,7 @@ function methodsOf(has: Readonly<Record<'secret' | 'key' | 'subject', boolean>>)
   ];
 }
 
-/** Whether the table of the clients has a secret that can match, now or when the client is enabled. */
+/** Whether the column `client_secret` has a secret that can match, now or when the client is enabled. */
 export function hasSecretWithoutId(stored: string): boolean {
   return StoredSecret.parse(unlock(stored)).kind !== 'unusable';
 }

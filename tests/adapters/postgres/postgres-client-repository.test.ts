@@ -244,6 +244,16 @@ describe('PostgresClientRepository', () => {
     expect(lines).toEqual([]);
   });
 
+  it('has the index of identities after a migration, also if another application added the column', async () => {
+    await database.query('drop index if exists clients_federated_subjects');
+    expect(await migrateDatabase(database.url)).toContain('Added: the index of identities in clients');
+    expect(await migrateDatabase(database.url)).not.toContain('Added: the index of identities in clients');
+    const indexes = await database.query(
+      `select indexdef from pg_indexes where indexname = 'clients_federated_subjects'`,
+    );
+    expect(indexes).toMatchObject([{ indexdef: expect.stringContaining('USING gin') }]);
+  });
+
   it('finds identities of other issuers by an index, whatever number of rows the table has', async () => {
     const connection = await openConnection({ url: database.url, poolSize: 1, deadlineMs: 10_000 }, CLIENTS.schema);
     await database.query('drop table clients');
