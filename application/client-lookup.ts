@@ -30,6 +30,9 @@ export interface ClientRow extends ClientColumns {
   readonly details: string;
 }
 
+/** More than valid details have without subjects, in bytes: a storage returns `null` in place of longer ones. */
+export const DETAILS_BYTES_MAX = 131_072;
+
 const EMPTY: StoredDocument = {};
 
 function parseDetails({ details }: Pick<ClientRow, 'details'>): StoredDocument {
@@ -45,6 +48,11 @@ export function secretOfRow(
   return StoredSecret.parse(selectSecret(row.clientSecret, parseDetails(row), now, secretId));
 }
 
+const UNREADABLE: ClientLookup & { kind: 'broken' } = {
+  kind: 'broken',
+  problem: { field: 'details', rule: 'must be an object of moderate size' },
+};
+
 /** The registration that a row means, with the secret that an id selects. */
 export function lookupOfRow(
   row: ClientRow,
@@ -52,6 +60,7 @@ export function lookupOfRow(
   secretId?: string,
   document = parseDetails(row),
 ): Exclude<ClientLookup, { kind: 'unknown' }> {
+  if (row.details === 'null') return UNREADABLE;
   const clientSecret = selectSecret(row.clientSecret, document, now, secretId);
   return lookupOf({ ...row, clientSecret, resources: readResources(document), ...readTokenFields(document) });
 }

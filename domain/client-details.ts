@@ -179,6 +179,8 @@ function ruleOfSubject({ issuer, subject, claims }: FederatedSubject): string | 
 
 function ruleOfResource(resource: RegisteredResource): string | undefined {
   if (!isResourceIndicator(uriOf(resource))) return 'must be an absolute URI without a fragment (RFC 8707 section 2)';
+  if (typeof resource !== 'string' && resource.scope.length > TEXT_MAX_LENGTH)
+    return `scope must have at most ${TEXT_MAX_LENGTH} characters`;
   const isScoped = typeof resource === 'string' || Scope.parse(resource.scope).ok;
   return isScoped ? undefined : 'scope must be scope tokens with single spaces between (RFC 6749 section 3.3)';
 }
