@@ -31,9 +31,12 @@ export interface ClientRow extends ClientColumns {
   readonly details: string;
 }
 
+/** More than valid details have without subjects, in bytes: a storage returns `null` in place of longer ones. */
+export const DETAILS_BYTES_MAX = 131_072;
+
 const EMPTY: StoredDocument = {};
 
-function documentOf({ details }: Pick<ClientRow, 'details'>): StoredDocument {
+function parseDetails({ details }: Pick<ClientRow, 'details'>): StoredDocument {
   return details === '{}' ? EMPTY : Object(JSON.parse(details));
 }
 
@@ -47,16 +50,22 @@ export function secretOfRow(
   now: number,
   secretId?: string,
 ): StoredSecret {
-  return StoredSecret.parse(selectSecret(row.clientSecret, documentOf(row), now, secretId));
+  return StoredSecret.parse(selectSecret(row.clientSecret, parseDetails(row), now, secretId));
 }
+
+const UNREADABLE: ClientLookup & { kind: 'broken' } = {
+  kind: 'broken',
+  problem: { field: 'details', rule: 'must be an object of moderate size' },
+};
 
 /** The registration that a row means, with the secret that an id selects. */
 export function lookupOfRow(
   row: ClientRow,
   now: number,
   secretId?: string,
+  document = parseDetails(row),
 ): Exclude<ClientLookup, { kind: 'unknown' }> {
-  const document = documentOf(row);
+  if (row.details === 'null') return UNREADABLE;
   const clientSecret = selectSecret(row.clientSecret, document, now, secretId);
   return lookupOf({ ...row, clientSecret, resources: readResources(document), ...readTokenFields(document) });
 }
@@ -78,13 +87,14 @@ export function keysOfRow(
   now: number,
 ): ClientWithKeys {
   const read = row ?? other;
-  const keys = readKeys(documentOf({ details: read?.details ?? NO_KEYS }));
+  const document = parseDetails({ details: read?.details ?? NO_KEYS });
+  const keys = readKeys(document);
   if (row === undefined) return { lookup: { kind: 'unknown' }, keys: [] };
   const usable = keys.flatMap((key) => {
     if (!key.ok) log({ event: 'registration_broken', client_id: row.clientId, field: 'jwks', rule: key.problem });
     return key.ok ? key.value : [];
   });
-  return { lookup: lookupOfRow(row, now), keys: usable };
+  return { lookup: lookupOfRow(row, now, undefined, document), keys: usable };
 }
 
 /** What the row of a client with rules means for an identity. */
@@ -93,8 +103,9 @@ export function candidatesOfRow(
   identity: FederatedIdentity,
   now: number,
 ): readonly FederatedCandidate[] {
-  const lookup = lookupOfRow(row, now);
-  return readConditions(documentOf(row), identity).map((claims) => ({ clientId: row.clientId, lookup, claims }));
+  const document = parseDetails(row);
+  const lookup = lookupOfRow(row, now, undefined, document);
+  return readConditions(document, identity).map((claims) => ({ clientId: row.clientId, lookup, claims }));
 }
 
 /** A storage without a single client is in order, and hardly meant like this: for `/readyz` and the log. */
@@ -124,9 +135,10 @@ export function logBroken(log: (line: BrokenRegistration) => void, client_id: st
 export function inspectRows(rows: readonly ClientRow[], now: number): readonly Finding[] {
   const isUsable = (secret: string) => secret === NO_SECRET || StoredSecret.parse(secret).kind === 'bcrypt';
   const enabled = rows.filter(({ clientSecret }) => !isLocked(clientSecret));
-  const broken = enabled.filter((row) => !isUsable(row.clientSecret) || lookupOf(row).kind === 'broken').length;
+  const isBroken = (row: ClientRow) => !isUsable(row.clientSecret) || lookupOfRow(row, now).kind === 'broken';
+  const broken = enabled.filter(isBroken).length;
   const fix = 'npm run clients -- list --state broken names them and their problems';
-  const weak = rows.filter((row) => hasWeakSecret(row.clientSecret, documentOf(row), now)).length;
+  const weak = rows.filter((row) => hasWeakSecret(row.clientSecret, parseDetails(row), now)).length;
   return [
     ...(broken === 0 ? [] : [note(`registered clients that get no token: ${broken}`, fix)]),
     ...(weak === 0

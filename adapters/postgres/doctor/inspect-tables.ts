@@ -85,7 +85,7 @@ async function inspectClients(connection: Connection, { role, isSuperuser }: Ses
   const findings: Finding[] = [];
   const [table] = await runStatement<ClientsTable>(connection, { text: READ_CLIENTS });
   if (table?.hasDetails === false) {
-    const without = 'clients have one secret, and no keys, subjects or resources';
+    const without = 'clients have one secret, and no keys, subjects, resources, claims or lifetime';
     findings.push(note(`the table clients lacks the column details: ${without}`, 'npm run migrate'));
   }
   if (table?.isWritable && !isSuperuser) {

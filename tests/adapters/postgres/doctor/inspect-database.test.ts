@@ -92,11 +92,14 @@ describe('inspectDatabase', () => {
       `insert into clients (client_id, client_secret, client_name, scope) values ${rows}, ('4', '*', 'A', '')`,
     );
     await database.query(
+      `insert into clients (client_id, client_secret, client_name, scope, details) values ('5', '*', 'A', 'read', '{"claims":{"iss":1}}')`,
+    );
+    await database.query(
       `grant select (id, client_id, client_secret, client_name, scope, details) on clients to ${role.name}`,
     );
     expect(await found('note', /clients/)).toEqual([
       expect.objectContaining({
-        text: 'registered clients that get no token: 3',
+        text: 'registered clients that get no token: 4',
         fix: 'npm run clients -- list --state broken names them and their problems',
       }),
       ...(await found('note', /client_/)),
