@@ -19,6 +19,8 @@ function eventOf(changed: ClientChange & { readonly kind: 'client' }, common: Ch
   if (after === undefined) return before ? [{ event: 'client_removed', ...common, client_id, before }] : [];
   if (before === undefined) return [{ event: 'client_added', ...common, client_id, after }];
   const members = differing(before, after);
+  // Only the names are shown, and they may be the same.
+  if (claimsOf(changed.before) !== claimsOf(changed.after) && !members.includes('claims')) members.push('claims');
   // A lock, which changes the stored text too, is shown as the state.
   const isNewSecret = secretOf(changed.before) !== secretOf(changed.after);
   const names = isNewSecret ? [...members, 'client_secret' as const] : members;
@@ -41,7 +43,7 @@ function recorded(stored: StoredClient | undefined, now: number): RecordedClient
     keys: keys.map(({ key_id, kid, expires_at }) => ({ key_id, kid, expires_at })),
     federated_subjects,
     resources,
-    claims: Object.keys(claims),
+    claims: Object.keys(Object(claims)),
     token_lifetime_seconds,
   };
 }
@@ -50,7 +52,11 @@ function secretOf(stored: StoredClient | undefined): string {
   return unlock(stored?.client.clientSecret ?? '');
 }
 
-function differing(before: RecordedClient, after: RecordedClient): readonly (keyof RecordedClient)[] {
+function claimsOf(stored: StoredClient | undefined): string {
+  return JSON.stringify(stored?.details.claims);
+}
+
+function differing(before: RecordedClient, after: RecordedClient): (keyof RecordedClient)[] {
   const members = Object.keys(after) as (keyof RecordedClient)[];
   return members.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]));
 }

@@ -46,7 +46,7 @@ export async function changed(
 ): Promise<Answer> {
   const result = await clients.changeClient(clientId, request);
   if (!result.ok && typeof result.problem === 'object' && 'kind' in result.problem) {
-    throw new Problem(EXIT.refused, `${describeDetailsProblem(result.problem)} Nothing was changed.`);
+    throw new Problem(EXIT.refused, `${describeDetailsProblem(result.problem)} Client ${clientId} is not changed.`);
   }
   return clientAnswer(await accepted(clients, clientId, result), [`Client ${clientId} ${said}.`]);
 }
