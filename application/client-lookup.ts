@@ -1,8 +1,6 @@
 import { ClientRegistration, type ClientRegistrationFields } from '../domain/client-registration.ts';
 import type { Problem } from '../domain/problem.ts';
-import { isLocked, NO_SECRET, StoredSecret } from '../domain/stored-secret.ts';
 import type { ClientLookup } from './ports/client-repository.ts';
-import { type Finding, note } from './ports/inspection.ts';
 
 /** What a stored registration means: it is broken if it breaks a rule of the domain. */
 export function lookupOf(fields: ClientRegistrationFields): Exclude<ClientLookup, { kind: 'unknown' }> {
@@ -30,13 +28,4 @@ export interface BrokenRegistration {
 /** Logs a registration that breaks a rule. */
 export function logBroken(log: (line: BrokenRegistration) => void, client_id: string, lookup: ClientLookup): void {
   if (lookup.kind === 'broken') log({ event: 'registration_broken', client_id, ...lookup.problem });
-}
-
-/** How many of these rows get no token although nobody has disabled them. */
-export function inspectRows(rows: readonly ClientRegistrationFields[]): readonly Finding[] {
-  const isUsable = (secret: string) => secret === NO_SECRET || StoredSecret.parse(secret).kind === 'bcrypt';
-  const enabled = rows.filter(({ clientSecret }) => !isLocked(clientSecret));
-  const broken = enabled.filter((row) => !isUsable(row.clientSecret) || lookupOf(row).kind === 'broken').length;
-  const fix = 'npm run clients -- list --state broken names them and their problems';
-  return broken === 0 ? [] : [note(`registered clients that get no token: ${broken}`, fix)];
 }

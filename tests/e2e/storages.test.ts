@@ -221,7 +221,7 @@ describe('registrations in a file of SQLite', () => {
       ...{ KEY_SECRET_FILE: 'tests/support/key-secret.txt' },
       ...repository,
     });
-    const RULE = 'must be writable only by its owner (chmod go-w)';
+    const RULE = 'must be writable only by its owner: chmod go-w';
 
     async function refusals(environment: Record<string, string>, setting: string) {
       const started = await startFromEnvironment(environment);
