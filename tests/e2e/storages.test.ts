@@ -84,14 +84,14 @@ describe('a storage that is added as docs/adding-a-storage.md says', () => {
       adapter.replaceAll("'../../../", "'../../"),
     );
     await edit(
-      'config/settings/settings.ts',
+      'config/settings/storage-settings.ts',
       "['memory', 'sqlite', 'postgres'] as const",
       "['memory', 'sqlite', 'postgres', 'folder'] as const",
     );
     await edit(
-      'config/settings/settings.ts',
-      '      CLIENTS_FILE: ',
-      '      CLIENTS_FOLDER: text().default("."),\n      CLIENTS_FILE: ',
+      'config/settings/storage-settings.ts',
+      '    CLIENTS_FILE: ',
+      '    CLIENTS_FOLDER: text().default("."),\n    CLIENTS_FILE: ',
     );
     await edit(
       'config/storages.ts',
