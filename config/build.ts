@@ -1,17 +1,21 @@
 import type { HttpServer } from '../adapters/http/server/http-server.ts';
+import type { Route } from '../adapters/http/server/koa-application.ts';
 import type { RequestServer } from '../adapters/http/server/running-server.ts';
 import type { Lines } from '../adapters/log/line-writer.ts';
-import { followStoredCosts, registerAuthentication, registerClientParts } from './core/client-parts.ts';
-import { measureService } from './core/measurements.ts';
+import type { HealthCheck } from '../application/ports/health-check.ts';
+import { clientAssertions } from './core/client-assertions.ts';
+import { clientSecrets } from './core/client-secrets.ts';
+import { measureHealth } from './core/health.ts';
 import { auditOutput, registerPorts, storage } from './core/ports.ts';
 import {
   type CreateServer,
   managementRoutesOf,
   managementServer,
+  publicRoutesOf,
   publicServer,
-  registerAdmission,
-} from './core/server-parts.ts';
-import { registerKeyFactory, registerUseCases, signingKeys } from './core/token-parts.ts';
+} from './core/servers.ts';
+import { signingKeys } from './core/signing-keys.ts';
+import { registerAuthentication, registerUseCases } from './core/use-cases.ts';
 import { closeFeatures, type Feature } from './feature.ts';
 import { exampleResource } from './features/example-resource.ts';
 import { federatedJwt } from './features/federated-jwt.ts';
@@ -42,6 +46,10 @@ export interface Service {
   readonly core: Core;
   readonly publicServer: RequestServer;
   readonly managementServer: HttpServer | undefined;
+  /** Of the public port. */
+  readonly routes: readonly Route[];
+  /** Of `/readyz`. */
+  readonly checks: () => readonly HealthCheck[];
   /** In the order in which they were opened. They are closed in reverse. */
   readonly features: readonly Feature[];
 }
@@ -56,51 +64,47 @@ export async function buildService(configuration: Configuration, given: Given = 
   const features: Feature[] = [];
   const add = <Added extends Feature | undefined>(feature: Added): Added => {
     if (feature !== undefined) features.push(feature);
+    if (feature?.metrics !== undefined) core.resolve(PARTS.processMetrics).add(feature.metrics);
     return feature;
   };
+  const checks = () => [
+    core.resolve(PARTS.lifecycle),
+    core.resolve(PARTS.logDestination),
+    ...features.flatMap((feature) => feature.checks ?? []),
+  ];
   try {
-    registerPorts(core, settings, given.lines);
-    registerAdmission(core);
-    registerKeyFactory(core, configuration);
-    registerClientParts(core, configuration);
+    registerPorts(core, configuration, given.lines);
+    add({ metrics: measureHealth(checks) });
     add(auditOutput(core));
     add(await storage(configuration, core));
-    await followStoredCosts(core);
+    const bySecret = add(await clientSecrets(configuration, core)).method;
     const directory = add(await keyDirectory(configuration, core));
-    add(signingKeys(settings, core, directory));
-    const byKey = add(await privateKeyJwt(settings, core));
-    const byIdentity = add(federatedJwt(configuration, core));
-    registerAuthentication(core, settings, { byKey: byKey?.method, byIdentity: byIdentity?.method });
+    const keys = add(signingKeys(settings, core, directory));
+    add(clientAssertions(settings, core));
+    const byKey = add(await privateKeyJwt(settings, core))?.method;
+    const byIdentity = add(federatedJwt(configuration, core))?.method;
+    registerAuthentication(core, settings, { bySecret, byKey, byIdentity });
     registerUseCases(core, settings, add(tokenReuse(settings, core))?.tokens);
     add(exampleResource(settings));
     add(proxyProtocol(settings, core));
     add(await tls(configuration, core));
-    registerHealth(core, features);
-    add(statusPage(configuration, core));
-    const management = managementRoutesOf(core, features);
-    add(onePort(settings, management));
+    add(statusPage(configuration, core, checks, keys));
+    const managementRoutes = managementRoutesOf(core, checks, keys, features);
+    add(onePort(settings, managementRoutes));
     for (const feature of given.features ?? []) add(feature);
 
-    const metrics = core.resolve(PARTS.processMetrics);
-    for (const measure of [measureService(core, settings), ...features.flatMap((one) => one.metrics ?? [])])
-      metrics.add(measure);
+    const routes = publicRoutesOf(core, settings, features);
+    const hasManagement = settings.MANAGEMENT_PORT !== 0;
     return {
       core,
       features,
-      publicServer: publicServer(core, configuration, features, given.createServer),
-      managementServer: settings.MANAGEMENT_PORT === 0 ? undefined : managementServer(core, configuration, management),
+      checks,
+      routes,
+      publicServer: publicServer(core, configuration, routes, features, given.createServer),
+      managementServer: hasManagement ? managementServer(core, configuration, managementRoutes) : undefined,
     };
   } catch (problem) {
     await closeFeatures(features);
     throw problem;
   }
-}
-
-/** What `/readyz` says, with what is added later. */
-function registerHealth(core: Core, features: readonly Feature[]): void {
-  core.registerInstance(PARTS.healthChecks, () => [
-    core.resolve(PARTS.lifecycle),
-    core.resolve(PARTS.logDestination),
-    ...features.flatMap(({ checks = [] }) => checks),
-  ]);
 }

@@ -20,6 +20,8 @@ export interface Feature {
   readonly prepare?: () => Promise<void>;
   /** Called once the keys are published. Must not throw. */
   readonly start?: () => void;
+  /** Ends what requests wait for, such as a verification. Called more than once. */
+  readonly endWaits?: () => void;
   /** What SIGHUP asks for. Never throws or rejects. */
   readonly reload?: () => void | Promise<void>;
   readonly close?: () => Promise<void>;

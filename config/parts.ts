@@ -3,33 +3,24 @@ import type { Logger } from 'pino';
 import { type DependencyContainer, type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe';
 import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
-import type { Route } from '../adapters/http/server/koa-application.ts';
-import type { Lifecycle, RequestServer } from '../adapters/http/server/running-server.ts';
-import type { NodeCryptoAssertionVerifier } from '../adapters/jwt/node-crypto-assertion-verifier.ts';
+import type { Lifecycle } from '../adapters/http/server/running-server.ts';
 import type { SigningThreads } from '../adapters/jwt/signing-threads.ts';
 import type { Lines } from '../adapters/log/line-writer.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
-import type { BcryptSecretVerifier } from '../adapters/secrets/bcrypt-secret-verifier.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
-import type { VerifiedSecretCache } from '../adapters/secrets/verified-secret-cache.ts';
-import type { KeyRotationTimer } from '../adapters/system/key-rotation-timer.ts';
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { IssueToken } from '../application/issue-token.ts';
-import type { KeyRing } from '../application/keys/key-ring.ts';
-import type { Attempts } from '../application/ports/attempts.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
 import type { ClientAuthentication, ClientCredentials } from '../application/ports/client-credentials.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { ClientResources } from '../application/ports/client-resources.ts';
 import type { Clock, MonotonicClock } from '../application/ports/clock.ts';
-import type { HealthCheck } from '../application/ports/health-check.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
 import type { KeyFactory, KeyProvider } from '../application/ports/key-provider.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { UsedAssertions } from '../application/ports/used-assertions.ts';
 import type { VerifyAssertion } from '../application/verify-assertion.ts';
 import type { AuditOutput } from './open-audit.ts';
-import type { PoolWorks } from './pool-work.ts';
 import type { Storage } from './storages.ts';
 
 /** The container of one service, with its parts. */
@@ -57,7 +48,6 @@ export const PARTS = {
   log: token<Logger>('Logger'),
   /** False where nothing may be changed: for the doctor. */
   mayCreateTables: token<boolean>('whether tables may be created'),
-  poolWorks: token<PoolWorks>('PoolWorks'),
   clock: token<Clock>('Clock'),
   monotonicClock: token<MonotonicClock>('MonotonicClock'),
   ids: token<IdGenerator>('IdGenerator'),
@@ -66,28 +56,19 @@ export const PARTS = {
   storage: token<Storage>('Storage'),
   clientRepository: token<ClientRepository>('ClientRepository'),
   clientResources: token<ClientResources>('ClientResources'),
-  verifiedSecrets: token<VerifiedSecretCache>('VerifiedSecretCache'),
   verificationQueue: token<VerificationQueue>('VerificationQueue'),
-  attempts: token<Attempts>('Attempts'),
-  bcryptVerifier: token<BcryptSecretVerifier>('BcryptSecretVerifier'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
-  assertionVerifier: token<NodeCryptoAssertionVerifier>('NodeCryptoAssertionVerifier'),
   assertionQueue: token<VerificationQueue>('assertion VerificationQueue'),
   verifyAssertion: token<VerifyAssertion>('VerifyAssertion'),
   usedAssertions: token<UsedAssertions>('UsedAssertions'),
   authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
   signingThreads: token<SigningThreads>('SigningThreads'),
   keyFactory: token<KeyFactory>('KeyFactory'),
-  keyRing: token<KeyRing>('KeyRing'),
-  keyRotation: token<KeyRotationTimer>('KeyRotationTimer'),
   keyProvider: token<KeyProvider>('KeyProvider'),
   issueToken: token<IssueToken>('IssueToken'),
   authorizeRequest: token<AuthorizeRequest>('AuthorizeRequest'),
-  healthChecks: token<() => readonly HealthCheck[]>('HealthCheck[]'),
   processMetrics: token<ProcessMetrics>('ProcessMetrics'),
   loadLimit: token<LoadLimit>('LoadLimit'),
   rejectionDelay: token<RejectionDelay>('RejectionDelay'),
-  routes: token<readonly Route[]>('Route[]'),
-  httpServer: token<RequestServer>('RequestServer'),
   lifecycle: token<Lifecycle>('Lifecycle'),
 };

@@ -7,15 +7,11 @@ import { PoolWork, poolBounds, threadsOf } from '../adapters/system/thread-pool.
  */
 const WAITING_MAX = 10_000;
 
-/** The kinds of work that run in libuv's pool of threads, within bounds that fit the pool of this process. */
-export type PoolWorks = Readonly<Record<'bcrypt' | 'assertions', PoolWork>>;
-
-export function createPoolWorks(): PoolWorks {
+/** A kind of work that runs in libuv's pool of threads, within a bound that fits the pool of this process. A process has one of each. */
+export function poolWork(kind: 'bcrypt' | 'assertions'): PoolWork {
   const bounds = poolBounds(availableCores(), threadsOf(process.env['UV_THREADPOOL_SIZE']));
-  return {
-    bcrypt: new PoolWork('secret verification', bounds.bcrypt, WAITING_MAX),
-    assertions: new PoolWork('assertion verification', bounds.assertions, WAITING_MAX),
-  };
+  const name = { bcrypt: 'secret verification', assertions: 'assertion verification' }[kind];
+  return new PoolWork(name, bounds[kind], WAITING_MAX);
 }
 
 /** BCrypt in a program that does nothing else meanwhile: on all cores. */

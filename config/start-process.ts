@@ -16,7 +16,7 @@ import type { Settings } from './settings/settings.ts';
  * @param found what is logged of it once the service has started.
  */
 export function startProcess(service: Service, settings: Settings, found: ChecksBeforeStart): Promise<RunningServer> {
-  const { core, publicServer, managementServer, features } = service;
+  const { core, publicServer, managementServer, features, checks } = service;
   const { HOST: host, MANAGEMENT_HOST, MANAGEMENT_PORT, SHUTDOWN_GRACE_MS, SHUTDOWN_DRAIN_MS } = settings;
   const log = core.resolve(PARTS.log);
   let port: SharedPort = { port: settings.PORT, reusePort: false };
@@ -41,7 +41,7 @@ export function startProcess(service: Service, settings: Settings, found: Checks
     graceMs: SHUTDOWN_GRACE_MS,
     drainMs: SHUTDOWN_DRAIN_MS,
     endWaits: () => {
-      for (const queue of [PARTS.verificationQueue, PARTS.assertionQueue]) core.resolve(queue).close();
+      for (const feature of features) feature.endWaits?.();
     },
     closables: features.map(({ close = async () => {} }) => ({ close })),
     reopenFiles:
@@ -57,9 +57,7 @@ export function startProcess(service: Service, settings: Settings, found: Checks
         const event = doubt.code === HOST_NOT_SET ? doubt.code : 'setting_doubtful';
         log.warn({ event, hint: inWords(doubt) });
       }
-      const notes = core
-        .resolve(PARTS.healthChecks)()
-        .map((check) => problemOf(check.readiness()));
+      const notes = checks().map((check) => problemOf(check.readiness()));
       const isEmpty = notes.some((note) => note?.code === NO_CLIENT.code);
       if (isEmpty) log.warn({ event: NO_CLIENT.code, hint: NO_CLIENT.text });
     },

@@ -2,7 +2,7 @@ import type { KeyProvider, SigningKey } from '../../application/ports/key-provid
 import type { TokenSigner } from '../../application/ports/token-signer.ts';
 import type { AccessTokenClaims, TokenType } from '../../domain/access-token-claims.ts';
 
-/** Signs with the current signing key, off the event loop where that pays (decision 0209). */
+/** Signs with the current signing key, off the event loop where that pays (decision 0210). */
 export class NodeCryptoTokenSigner implements TokenSigner {
   readonly #keys: KeyProvider;
   readonly #type: TokenType | undefined;

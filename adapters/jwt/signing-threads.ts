@@ -41,7 +41,7 @@ interface Job extends PromiseWithResolvers<string> {
 
 /**
  * Threads that make signatures by RSA, first in, first out. They take their work from shared memory, since a message for each
- * signature would cost the event loop as much as the rest of a token (decision 0209). A thread that ends fails the signature that
+ * signature would cost the event loop as much as the rest of a token (decision 0210). A thread that ends fails the signature that
  * it made, and is replaced. None keeps the process alive while there is nothing to sign.
  */
 export class SigningThreads {

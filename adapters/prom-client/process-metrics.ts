@@ -23,15 +23,12 @@ export class ProcessMetrics {
   readonly #registry = new Registry();
   readonly #requests = new RequestMetrics(this.#registry);
   readonly #log: LogLoad;
-  readonly #cache: (() => CacheLoad) | undefined;
   readonly #delay = new EventLoopDelay();
   readonly #measures: Measure[] = [];
   #databases: DatabaseMetrics | undefined;
 
-  /** @param cache that of verified secrets. */
-  constructor(log = NO_LOG, cache?: () => CacheLoad) {
+  constructor(log = NO_LOG) {
     this.#log = log;
-    this.#cache = cache;
   }
 
   /** Counts a request; see {@link RequestMetrics}. */
@@ -64,7 +61,6 @@ export class ProcessMetrics {
   async exposition(): Promise<Exposition> {
     const values = new MetricValues();
     await this.#measureItself(values);
-    if (this.#cache !== undefined) measureCache(values, this.#cache());
     this.#databases?.measure(values);
     for (const measure of this.#measures) await measure(values);
     const text = `${await this.#registry.metrics()}\n${await values.text()}`;
@@ -92,7 +88,8 @@ export class ProcessMetrics {
   }
 }
 
-function measureCache(values: MetricValues, { size, max, lookUps, hits }: CacheLoad): void {
+/** Measures the cache of verified secrets. */
+export function measureCache(values: MetricValues, { size, max, lookUps, hits }: CacheLoad): void {
   values.gauge('auth_verified_secrets', 'Secrets of clients that are cached as verified.', size, max);
   const lookedUpHelp = 'Presented secrets that were looked up in the cache of verified secrets.';
   values.total('auth_verified_secret_lookups_total', lookedUpHelp, lookUps);

@@ -1,7 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { readTextFile } from './read-text-file.ts';
 
-/** What the service needs under full load, in bytes; docs/operations.md has the same figure. */
+/** What the service needs under full load, in bytes; docs/operate.md has the same figure. */
 export const MEMORY_BYTES = 320_000_000;
 
 /** The bytes of memory that this machine has, or that its container may use. */
@@ -11,7 +11,7 @@ export function memoryLimit(total = totalmem(), constrained = process.constraine
 
 /**
  * What the service needs under full load beside its connections, and what one connection needs at most: an unfinished
- * request with all that it may send. In bytes; docs/operations.md has the same figures.
+ * request with all that it may send. In bytes; docs/operate.md has the same figures.
  */
 const BESIDE_CONNECTIONS_BYTES = 192 * 2 ** 20;
 export const CONNECTION_BYTES = { plain: 64 * 2 ** 10, tls: 128 * 2 ** 10 };

@@ -1,49 +1,67 @@
+import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
+import { RejectionDelay } from '../../adapters/http/admission/rejection-delay.ts';
+import { Lifecycle } from '../../adapters/http/server/running-server.ts';
+import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
+import { SigningThreads } from '../../adapters/jwt/signing-threads.ts';
 import { jsonAuditLog } from '../../adapters/log/json-audit-log.ts';
 import { createJsonLog, openLogLines } from '../../adapters/log/json-log.ts';
 import type { Lines } from '../../adapters/log/line-writer.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
 import { ProcessMetrics } from '../../adapters/prom-client/process-metrics.ts';
+import { availableCores } from '../../adapters/system/host-limits.ts';
 import { RandomIdGenerator, SystemClock, SystemMonotonicClock } from '../../adapters/system/system.ts';
 import { traceFields } from '../../adapters/tracing/active-span.ts';
 import type { Feature } from '../feature.ts';
 import { openAudit } from '../open-audit.ts';
 import { type Core, PARTS, part } from '../parts.ts';
-import { createPoolWorks } from '../pool-work.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import type { Settings } from '../settings/settings.ts';
 import { databaseOptions, openStorage } from '../storages.ts';
 
-/** What every part may need: log, clocks, ids, metrics, and the audit log. */
-export function registerPorts(core: Core, settings: Settings, lines: Lines | undefined): void {
+/** What every part may need: log, clocks, ids, metrics, the audit log, what makes keys, and what admits requests. */
+export function registerPorts(core: Core, { settings, keyFile }: Configuration, lines: Lines | undefined): void {
   part(core, PARTS.logDestination, () => lines ?? openLogLines());
   part(core, PARTS.log, () => createJsonLog(core.resolve(PARTS.logDestination), traceFields));
   part(core, PARTS.mayCreateTables, () => true);
   part(core, PARTS.clock, () => new SystemClock());
   part(core, PARTS.monotonicClock, () => new SystemMonotonicClock());
   part(core, PARTS.ids, () => new RandomIdGenerator());
-  part(core, PARTS.poolWorks, createPoolWorks);
-  part(core, PARTS.processMetrics, () => {
-    return new ProcessMetrics(core.resolve(PARTS.logDestination), () => core.resolve(PARTS.verifiedSecrets));
-  });
+  part(core, PARTS.processMetrics, () => new ProcessMetrics(core.resolve(PARTS.logDestination)));
   part(core, PARTS.auditOutput, () => {
     const onChange = createStateLog(core.resolve(PARTS.log));
     return openAudit(settings, { log: core.resolve(PARTS.logDestination), clock: core.resolve(PARTS.clock), onChange });
   });
   part(core, PARTS.auditLog, () => jsonAuditLog(core.resolve(PARTS.auditOutput).lines));
+  part(core, PARTS.signingThreads, () => new SigningThreads(availableCores()));
+  part(core, PARTS.keyFactory, () => {
+    const [ids, threads] = [core.resolve(PARTS.ids), core.resolve(PARTS.signingThreads)];
+    return createKeyFactory({ ids, threads, file: keyFile });
+  });
+  part(core, PARTS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
+  part(core, PARTS.rejectionDelay, () => new RejectionDelay());
+  part(core, PARTS.lifecycle, () => new Lifecycle());
 }
 
 /** Opens the audit log. */
 export function auditOutput(core: Core): Feature {
-  const { checks, reopen, ...audit } = core.resolve(PARTS.auditOutput);
-  const close = () => audit.close();
-  if (reopen === undefined) return { checks, close };
+  const { checks, reopen, measured, ...audit } = core.resolve(PARTS.auditOutput);
   const log = core.resolve(PARTS.log);
-  const reload = () =>
-    reopen().then(
-      () => log.info({ event: 'audit_file_reopened' }),
-      (fault: unknown) => log.error({ event: 'audit_file_not_reopened', fault }),
-    );
-  return { checks, close, reload };
+  return {
+    checks,
+    close: () => audit.close(),
+    ...(reopen && {
+      reload: () =>
+        reopen().then(
+          () => log.info({ event: 'audit_file_reopened' }),
+          (fault: unknown) => log.error({ event: 'audit_file_not_reopened', fault }),
+        ),
+    }),
+    metrics(values) {
+      const lostHelp = 'Audit events that were lost because they could not be written, or not fast enough.';
+      values.total('auth_audit_lines_lost_total', lostHelp, measured.linesLost);
+      const help = 'Bytes of audit events that wait to be written to AUDIT_FILE.';
+      values.gauge('auth_audit_buffered_bytes', help, measured.bufferedBytes, measured.bufferedBytesMax);
+    },
+  };
 }
 
 /** Opens where the registrations are, and registers what is read there. */
@@ -62,6 +80,13 @@ export async function storage(configuration: Configuration, core: Core): Promise
   core.registerInstance(PARTS.storage, opened);
   part(core, PARTS.clientRepository, () => opened.clients);
   part(core, PARTS.clientResources, () => opened.resources);
-  const { dependency } = opened;
-  return dependency === undefined ? {} : { checks: [dependency], close: () => dependency.close() };
+  const { dependency, expiring } = opened;
+  return {
+    ...(dependency && { checks: [dependency], close: () => dependency.close() }),
+    metrics(values) {
+      const { secrets, keys } = expiring?.() ?? {};
+      values.gauge('auth_client_secrets_expiring', 'Valid secrets of clients that expire within 30 days.', secrets);
+      values.gauge('auth_client_keys_expiring', 'Valid keys of clients that expire within 30 days.', keys);
+    },
+  };
 }

@@ -10,6 +10,7 @@ import { SAMPLES_MAX } from '../../adapters/http/status-page/status-history.ts';
 import { statusPageRoutes } from '../../adapters/http/status-page/status-page-routes.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import type { HealthCheck } from '../../application/ports/health-check.ts';
+import type { SigningKeys } from '../core/signing-keys.ts';
 import type { Feature } from '../feature.ts';
 import { type Core, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
@@ -22,7 +23,12 @@ export const STATUS_PARTS = {
 };
 
 /** `MANAGEMENT_TOKEN`: the status of the service for its operator, as a page and as JSON, on the management port. */
-export function statusPage({ settings, managementToken }: Configuration, core: Core): Feature | undefined {
+export function statusPage(
+  { settings, managementToken }: Configuration,
+  core: Core,
+  checks: () => readonly HealthCheck[],
+  { ring }: SigningKeys,
+): Feature | undefined {
   const { BASE_URL: baseUrl, TOKEN_ISSUER: issuer } = settings;
   if (managementToken === undefined) return undefined;
   const records = new RefusalRecords(core.resolve(PARTS.clock));
@@ -30,9 +36,9 @@ export function statusPage({ settings, managementToken }: Configuration, core: C
   const status = new ServiceStatus({
     clock: core.resolve(PARTS.clock),
     service: { version: programVersion(), base_url: baseUrl, issuer, replica },
-    checks: () => [...core.resolve(PARTS.healthChecks)(), ...lossesOf(settings)],
+    checks: () => [...checks(), ...lossesOf(settings)],
     figures: () => core.resolve(PARTS.processMetrics).figures(TOKEN_PATH),
-    keys: () => core.resolve(PARTS.keyRing).periods(),
+    keys: () => ring.periods(),
     findRefusals: (query) => records.find(query),
   });
   core.registerInstance(STATUS_PARTS.refusalRecords, records);

@@ -8,7 +8,7 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 import { TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
 import { inWords } from '../../domain/problem.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { createPoolWorks } from '../pool-work.ts';
+import { poolWork } from '../pool-work.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { loadConfiguration } from '../settings/load-configuration.ts';
 import type { Environment } from '../settings/read-environment.ts';
@@ -39,7 +39,7 @@ export async function openExplain(environment: Environment): Promise<Result<Open
       if (source === undefined) throw new Error('the issuer is not trusted');
       return fetchIssuerKeys(source, AbortSignal.timeout(KEY_SET_TIMEOUT_MS));
     },
-    verifier: new NodeCryptoAssertionVerifier({ run: createPoolWorks().assertions.run }),
+    verifier: new NodeCryptoAssertionVerifier({ run: poolWork('assertions').run }),
     clients,
     clock: new SystemClock(),
     maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,

@@ -17,7 +17,7 @@ afterAll(async () => {
   await sdk?.[Symbol.asyncDispose]();
 });
 
-/** The service behind the SDK, as docs/monitoring.md starts it. */
+/** The service behind the SDK, as docs/operate.md starts it. */
 async function startTraced(endpoint: string, more = {}): Promise<ServiceProcess | undefined> {
   if (sdk === undefined) return undefined;
   return startServiceProcess({

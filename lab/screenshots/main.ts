@@ -18,8 +18,8 @@ const FOLDER = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const CLIENTS = ['billing', 'inventory', 'nightly-report', 'warehouse-eu'];
 
 const SHOTS = [
-  { name: 'status-page-light', colorScheme: 'light', viewport: { width: 1280, height: 1130 }, deviceScaleFactor: 1 },
-  { name: 'status-page-dark', colorScheme: 'dark', viewport: { width: 1280, height: 1130 }, deviceScaleFactor: 1 },
+  { name: 'status-page-light', colorScheme: 'light', viewport: { width: 1280, height: 800 }, deviceScaleFactor: 1 },
+  { name: 'status-page-dark', colorScheme: 'dark', viewport: { width: 1280, height: 800 }, deviceScaleFactor: 1 },
   {
     name: 'status-page-phone-light',
     colorScheme: 'light',
@@ -28,9 +28,6 @@ const SHOTS = [
   },
   { name: 'status-page-phone-dark', colorScheme: 'dark', viewport: { width: 360, height: 660 }, deviceScaleFactor: 2 },
 ] as const;
-
-/** What the README shows of the page on a desktop: the sentence about now, and a refusal. */
-const TOP = { x: 0, y: 0, width: 1280, height: 508 };
 
 /** A wrong request, as it happens to people. */
 const MISTAKES = [
@@ -59,8 +56,12 @@ for (const { name, ...options } of SHOTS) {
   await page.clock.runFor(5_000);
   await delay(1_500);
   await page.locator('h1').click();
-  await page.screenshot({ path: `${FOLDER}${name}.png` });
-  if (options.viewport.width === TOP.width) await page.screenshot({ path: `${FOLDER}${name}-top.png`, clip: TOP });
+  const isDesktop = options.viewport.width > 1_000;
+  await page.screenshot({ path: `${FOLDER}${name}.png`, fullPage: isDesktop });
+  // What the README shows: the sentence about now, and a refusal.
+  const { y = 0, height = 0 } = (await page.locator('section').first().boundingBox()) ?? {};
+  const clip = { x: 0, y: 0, width: 1_280, height: Math.round(y + height + 12) };
+  if (isDesktop) await page.screenshot({ path: `${FOLDER}${name}-top.png`, clip });
   await page.context().close();
 }
 await drawTerminal();

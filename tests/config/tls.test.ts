@@ -154,10 +154,7 @@ describe('the public port with TLS', () => {
     expect((await exchange(service.port, post(FORM))).statuses).toEqual([200]);
     const said = events(service, 'tls_certificate_unusable').slice(before);
     expect(said).toEqual([expect.objectContaining({ level: 'error', problem: expect.stringContaining(problem) })]);
-    const check = () =>
-      service.container
-        .resolve(PARTS.healthChecks)()
-        .find(({ name }) => name === 'tls certificate');
+    const check = () => service.built.checks().find(({ name }) => name === 'tls certificate');
     expect(check()?.readiness()).toMatchObject({ ready: true, note: { text: expect.stringContaining(problem) } });
     install(authority.issue('DNS:auth.test'));
     await service.hangUp();

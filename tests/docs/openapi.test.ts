@@ -49,7 +49,7 @@ describe('docs/openapi.json', () => {
     await using service = await startServiceUnderTest({
       environment: { PUBLIC_METADATA: 'true', METADATA_COMPATIBILITY: 'mcp,oidc' },
     });
-    const routes = service.container.resolve(PARTS.routes).map(({ path, methods }) => ({
+    const routes = service.built.routes.map(({ path, methods }) => ({
       // Some clients add a slash to the path of the metadata, which depends on the issuer anyway.
       path: path.replace(/:(\w+)/g, '{$1}').replace(/\/$/, ''),
       methods: Object.keys(methods).toSorted(),
@@ -84,10 +84,17 @@ describe('GET /openapi.json', () => {
   it('answers with the document and the base URL of the service', async () => {
     await using service = await startServiceUnderTest({
       addedPaths: ['/openapi.json'],
-      override: (container) => {
-        const methods = { GET: openApiEndpoint('https://auth.example.com') };
-        container.registerInstance(PARTS.routes, [{ path: '/openapi.json', access: { kind: 'public' }, methods }]);
-      },
+      features: [
+        {
+          routes: [
+            {
+              path: '/openapi.json',
+              access: { kind: 'public' },
+              methods: { GET: openApiEndpoint('https://auth.example.com') },
+            },
+          ],
+        },
+      ],
     });
     const answer = await send(service.url, '/openapi.json');
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);

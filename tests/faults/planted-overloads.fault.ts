@@ -48,7 +48,9 @@ const CAPTURED = [
 
 /** Statements of the pages for operators, and the one that the doctor prints. */
 const DOCUMENTED = ['docs/runbook.md', 'docs/operate.md', 'docs/managing-clients.md']
-  .flatMap((page) => [...readPage(page).matchAll(/(?:psql "\$DATABASE_URL" -c |`)(['"]?)(select .*?)(?:\1$|;?`)/gm)])
+  .flatMap((page) => [
+    ...readPage(page).matchAll(/(?:psql "\$DATABASE_URL" -c |`)(['"]?)(select .*?)(?:\1(?:$|; \}$)|;?`)/gm),
+  ])
   .concat([
     .../find it: ()(select .*?);/g[Symbol.matchAll](
       problemOfFault(Object.assign(new Error(), { code: '55P03' })).fix ?? '',

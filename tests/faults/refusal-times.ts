@@ -1,9 +1,8 @@
 import { expect } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
-import { PlainSecretVerifier } from '../../adapters/secrets/plain-secret-verifier.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
-import { PARTS, part } from '../../config/parts.ts';
+import { PARTS } from '../../config/parts.ts';
 import { serviceForSuite } from '../adapters/http/service-for-suite.ts';
 import { requestToken } from '../support/http.ts';
 import { rankZ } from '../support/rank-test.ts';
@@ -29,7 +28,8 @@ const CASES = {
 };
 type Case = keyof typeof CASES;
 
-export function timedService(replaceVerifier: (verifier: SecretVerifier) => SecretVerifier = (verifier) => verifier) {
+/** @param verifier in place of the service's own. */
+export function timedService(verifier?: SecretVerifier) {
   return serviceForSuite({
     environment: { CLIENT_SECRET_COST: String(COST), CLIENT_FAILURES_PER_MINUTE: '0' },
     clients: [
@@ -49,10 +49,7 @@ export function timedService(replaceVerifier: (verifier: SecretVerifier) => Secr
       clients.add({ clientId: 'no-scope', clientSecret: encoded, clientName: 'x', scope: '' });
       return clients;
     },
-    override: (core) =>
-      part(core, PARTS.secretVerifier, () =>
-        replaceVerifier(new PlainSecretVerifier(core.resolve(PARTS.bcryptVerifier))),
-      ),
+    override: (core) => verifier && core.registerInstance(PARTS.secretVerifier, verifier),
   });
 }
 

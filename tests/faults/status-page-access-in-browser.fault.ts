@@ -104,7 +104,7 @@ describe('the status page', () => {
     expect(await page.locator(':focus').textContent()).toBe('secret_wrong');
   });
 
-  it('reads the charts to a screen reader, moved by the arrow keys, and has them as tables', async () => {
+  it('reads the charts to a pointer and to a screen reader, moved by the arrow keys, and has them as tables', async () => {
     await openWithCharts();
     const chart = page.getByRole('slider', { name: 'Tokens and refusals over time' });
     const text = () => chart.getAttribute('aria-valuetext');
@@ -117,7 +117,10 @@ describe('the status page', () => {
     expect(await text()).toMatch(/Tokens 40\/s/);
     await page.keyboard.press('Tab');
     expect(await text()).toMatch(/Tokens 100\/s/);
+    await chart.hover();
+    expect(await text()).toMatch(/Tokens 40\/s/);
     await page.getByText('Tokens and refusals as a table').click();
+    expect(await text()).toMatch(/Tokens 100\/s/);
     const rows = page.locator('figure').first().locator('tbody tr');
     expect(await rows.first().locator('td').allTextContents()).toEqual(['100/s', '0.5/s']);
     expect(await rows.count()).toBe(5);

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
+import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { COST, casesToldApart, ranksOf, timedService, Z_MAX } from './refusal-times.ts';
 
 const SAMPLES = 300;
@@ -32,13 +33,15 @@ describe.each(['quiet', 'busy'] as const)('the time of a refusal on a %s machine
 });
 
 describe('the time of a refusal, with a planted difference', () => {
-  const service = timedService((verifier) => ({
-    cost: verifier.cost,
+  const run = <Outcome>(work: () => Promise<Outcome>) => work();
+  const verifier = new BcryptSecretVerifier({ run, cost: COST, costMax: COST, onCostFound: () => {} });
+  const service = timedService({
+    cost: COST,
     async verify(presented, stored) {
       if (stored === undefined) await bcrypt.hash('another-secret', COST);
       return verifier.verify(presented, stored);
     },
-  }));
+  });
 
   it('tells an unknown client whose refusal takes one verification more', async () => {
     const ranks = await ranksOf(service(), SAMPLES, ['wrong secret', 'unknown client']);

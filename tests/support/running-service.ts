@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path';
 import type { RsaSigner } from '../../adapters/jwt/algorithms.ts';
 import { SigningThreads } from '../../adapters/jwt/signing-threads.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
-import { buildService } from '../../config/build.ts';
+import { buildService, type Service } from '../../config/build.ts';
 import { checksBeforeStart } from '../../config/checks.ts';
 import type { Feature } from '../../config/feature.ts';
 import { type Core, createCore, PARTS, part } from '../../config/parts.ts';
@@ -57,6 +57,7 @@ export interface ServiceUnderTest extends AsyncDisposable {
   /** Its base URL, on loopback. */
   readonly url: string;
   readonly container: Core;
+  readonly built: Service;
   /** The lines of the log so far, oldest first. */
   logLines(): readonly Record<string, unknown>[];
   logText(): string;
@@ -119,6 +120,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     port: service.port,
     url: `http://${service.host}:${service.port}`,
     container: core,
+    built,
     logText: text,
     logLines: lines,
     hangUp: () => service.hangUp(),

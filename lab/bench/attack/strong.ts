@@ -89,7 +89,7 @@ export async function runStrong(repository: Repository, options: Load, opened: A
     table(rows, [
       ['flood', ({ flood }) => flood],
       ...CLIENT_COLUMNS,
-      ['answers to attackers', ({ answers }) => countText(answers)],
+      ['responses to attackers', ({ answers }) => countText(answers)],
     ]),
   );
   print(

@@ -1162,7 +1162,7 @@ describe('the audit log of token requests', () => {
       socket.write(
         'POST /oauth2/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\ngrant',
       );
-      await until(() => service().container.resolve(PARTS.httpServer).load.connections > 0, 'the connection is open');
+      await until(() => service().built.publicServer.load.connections > 0, 'the connection is open');
       socket.destroy();
       await until(() => count() === 1, 'the request is recorded');
     });

@@ -1,5 +1,4 @@
 import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
-import { RejectionDelay } from '../../adapters/http/admission/rejection-delay.ts';
 import { ResponsePacing } from '../../adapters/http/admission/response-pacing.ts';
 import { managementRoutes } from '../../adapters/http/endpoints/management-routes.ts';
 import { WELL_KNOWN } from '../../adapters/http/endpoints/paths.ts';
@@ -9,15 +8,17 @@ import { clientAddressBehind } from '../../adapters/http/parsing/client-address.
 import { ownHosts } from '../../adapters/http/parsing/own-hosts.ts';
 import { HttpServer, type HttpServerParts } from '../../adapters/http/server/http-server.ts';
 import type { Route } from '../../adapters/http/server/koa-application.ts';
-import { Lifecycle, type RequestServer } from '../../adapters/http/server/running-server.ts';
+import type { RequestServer } from '../../adapters/http/server/running-server.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
 import { describeRequest } from '../../adapters/tracing/active-span.ts';
+import type { HealthCheck } from '../../application/ports/health-check.ts';
 import type { Admission, RequestLog } from '../../application/ports/telemetry.ts';
 import type { Feature } from '../feature.ts';
-import { type Core, PARTS, part } from '../parts.ts';
+import { type Core, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { connectionsMax, MANAGEMENT_CONNECTIONS_MAX } from '../settings/derived-values.ts';
 import type { Settings } from '../settings/settings.ts';
+import type { SigningKeys } from './signing-keys.ts';
 
 /** Makes what answers requests. */
 export type CreateServer = (parts: HttpServerParts & Admission) => RequestServer;
@@ -25,33 +26,31 @@ export type CreateServer = (parts: HttpServerParts & Admission) => RequestServer
 /** Probes come every second, so requests to the management port are not logged. Health is logged when it changes. */
 const NO_LOG: RequestLog = { info: () => {}, error: () => {} };
 
-/** What both ports, and what waits for them, have in common. */
-export function registerAdmission(core: Core): void {
-  part(core, PARTS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
-  part(core, PARTS.rejectionDelay, () => new RejectionDelay());
-  part(core, PARTS.lifecycle, () => new Lifecycle());
-}
-
 /** The routes of the management port, with those that features add. */
-export function managementRoutesOf(core: Core, features: readonly Feature[]): readonly Route[] {
+export function managementRoutesOf(
+  core: Core,
+  checks: () => readonly HealthCheck[],
+  { verification }: SigningKeys,
+  features: readonly Feature[],
+): readonly Route[] {
   const metrics = core.resolve(PARTS.processMetrics);
-  const verificationChecks = () => [core.resolve(PARTS.lifecycle), core.resolve(PARTS.keyRotation).verification];
+  const verificationChecks = () => [core.resolve(PARTS.lifecycle), verification];
   return [
-    ...managementRoutes(core.resolve(PARTS.healthChecks), verificationChecks, () => metrics.exposition()),
+    ...managementRoutes(checks, verificationChecks, () => metrics.exposition()),
     ...features.flatMap(({ managementRoutes: added = [] }) => added),
   ];
 }
 
-/** The public port, with its routes and those that features add. */
+/** The public port. */
 export function publicServer(
   core: Core,
   configuration: Configuration,
+  routes: readonly Route[],
   features: readonly Feature[],
   create: CreateServer = (parts) => new HttpServer(parts),
 ): RequestServer {
   const { settings } = configuration;
   const { TRUSTED_PROXIES: trusted, PUBLIC_METADATA: isPublic } = settings;
-  part(core, PARTS.routes, () => routesOf(core, settings, features));
   const metrics = core.resolve(PARTS.processMetrics);
   const counters = [metrics, ...features.flatMap(({ counter }) => counter ?? [])];
   const parts = {
@@ -66,7 +65,7 @@ export function publicServer(
     },
     load: core.resolve(PARTS.loadLimit),
     responsePacing: new ResponsePacing(),
-    routes: core.resolve(PARTS.routes),
+    routes,
     publicPrefix: isPublic ? WELL_KNOWN : undefined,
     onRefusal: recordRefusedTokenRequests(core.resolve(PARTS.auditLog), core.resolve(PARTS.clock), settings.BASE_URL),
     connectionsMax: connectionsMax(settings),
@@ -74,11 +73,11 @@ export function publicServer(
   } satisfies HttpServerParts;
   const server = create(parts);
   metrics.measureHttp(server, parts);
-  core.registerInstance(PARTS.httpServer, server);
   return server;
 }
 
-function routesOf(core: Core, settings: Settings, features: readonly Feature[]): readonly Route[] {
+/** The routes of the public port, with those that features add. */
+export function publicRoutesOf(core: Core, settings: Settings, features: readonly Feature[]): readonly Route[] {
   const { TOKEN_ISSUER: issuer, BASE_URL: baseUrl, TOKEN_SIGNING_ALG: algorithm, METADATA_SCOPES: scopes } = settings;
   return publicRoutes({
     issueToken: core.resolve(PARTS.issueToken),

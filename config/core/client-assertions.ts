@@ -1,0 +1,35 @@
+import { IMPORTED_KEYS_MAX, NodeCryptoAssertionVerifier } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
+import { SHARES_MAX } from '../../adapters/secrets/fair-queue.ts';
+import { ASSERTION_QUEUE_LIMITS, VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
+import { VerifyAssertion } from '../../application/verify-assertion.ts';
+import { usesAssertions } from '../../domain/authentication-method.ts';
+import type { Feature } from '../feature.ts';
+import { type Core, PARTS, part } from '../parts.ts';
+import { poolWork } from '../pool-work.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** What the methods with a signed assertion share: the verification of signatures, and its queue. */
+export function clientAssertions(settings: Settings, core: Core): Feature | undefined {
+  if (!usesAssertions(settings.CLIENT_AUTHENTICATION_METHODS)) return undefined;
+  const verifier = new NodeCryptoAssertionVerifier({ run: poolWork('assertions').run });
+  part(core, PARTS.assertionQueue, () => new VerificationQueue(ASSERTION_QUEUE_LIMITS, 'assertion verification'));
+  const queue = core.resolve(PARTS.assertionQueue);
+  part(core, PARTS.verifyAssertion, () => {
+    return new VerifyAssertion(verifier, queue, core.resolve(PARTS.loadLimit).waitUncounted);
+  });
+  return {
+    endWaits: () => queue.close(),
+    metrics(values) {
+      const keysHelp = 'Public keys that have verified an assertion and are kept ready for the next one.';
+      values.gauge('auth_assertion_keys', keysHelp, verifier.importedKeys, IMPORTED_KEYS_MAX);
+      const { load, limits, shares } = queue;
+      const unansweredHelp = 'Requests that wait for the verification of an assertion or for the time of its answer.';
+      values.gauge('auth_assertion_verifications_unanswered', unansweredHelp, load.unanswered, limits.unanswered);
+      const overflowHelp =
+        'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.';
+      values.gauge('auth_assertion_verifications_overflow', overflowHelp, load.overflow, limits.unanswered);
+      const rememberedHelp = 'Clients and addresses whose share of the overflow queue of assertions is remembered.';
+      values.gauge('auth_assertion_verification_shares', rememberedHelp, shares, SHARES_MAX);
+    },
+  };
+}

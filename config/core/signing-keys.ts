@@ -1,0 +1,76 @@
+import { SIGNATURES_MAX } from '../../adapters/jwt/signing-threads.ts';
+import { createStateLog } from '../../adapters/log/state-log.ts';
+import { InMemoryKeyRing } from '../../adapters/memory/in-memory-key-ring.ts';
+import type { MetricValues } from '../../adapters/prom-client/metric-values.ts';
+import { KeyRotationTimer } from '../../adapters/system/key-rotation-timer.ts';
+import { KeyRing } from '../../application/keys/key-ring.ts';
+import type { HealthCheck } from '../../application/ports/health-check.ts';
+import { CLOCK_OFFSET_SECONDS_MAX } from '../../domain/clock-offset.ts';
+import { KEY_TYPES } from '../../domain/token-key.ts';
+import type { Feature } from '../feature.ts';
+import type { KeyDirectory } from '../features/key-directory.ts';
+import { type Core, PARTS, part } from '../parts.ts';
+import { keyPolicy } from '../settings/derived-values.ts';
+import type { Settings } from '../settings/settings.ts';
+
+export interface SigningKeys extends Feature {
+  readonly ring: KeyRing;
+  /** Whether tokens can be verified, also while no key may sign. */
+  readonly verification: HealthCheck;
+}
+
+/** The keys that sign, and what rotates them: in memory, or in the directory that replicas share. */
+export function signingKeys(settings: Settings, core: Core, directory?: KeyDirectory): SigningKeys {
+  const clock = core.resolve(PARTS.monotonicClock);
+  const own = new InMemoryKeyRing(core.resolve(PARTS.keyFactory), clock);
+  const { store, sealer } = directory ?? { store: own, sealer: own };
+  const policy = keyPolicy(settings);
+  const ring = new KeyRing({ store, sealer, policy, clock, auditLog: core.resolve(PARTS.auditLog) });
+  const log = createStateLog(core.resolve(PARTS.log));
+  const rotation = new KeyRotationTimer(ring, { publicationSeconds: settings.KEY_PUBLICATION_SECONDS, log });
+  const threads = core.resolve(PARTS.signingThreads);
+  part(core, PARTS.keyProvider, () => ring);
+  return {
+    ring,
+    verification: rotation.verification,
+    checks: [rotation],
+    async prepare() {
+      if (KEY_TYPES[settings.TOKEN_SIGNING_ALG].kty === 'RSA') threads.start();
+      await rotation.start();
+      refuseLockedKeys(ring);
+    },
+    async close() {
+      await rotation.close();
+      await threads.close();
+    },
+    metrics(values) {
+      measureKeys(ring, values);
+      const signaturesHelp = 'Signatures by RSA that wait for a thread, or that one makes.';
+      values.gauge('auth_signatures_in_progress', signaturesHelp, threads.inProgress, SIGNATURES_MAX);
+    },
+  };
+}
+
+/** Throws if a key of the ring, which replicas sign or verify with, needs a secret that this one does not have. */
+function refuseLockedKeys(ring: KeyRing): void {
+  const locked = ring.unusable().find(({ state }) => state === 'locked');
+  if (locked === undefined) return;
+  const problem = `KEY_SECRET_FILE: the key ${locked.kid} cannot be opened: ${locked.reason}`;
+  throw new Error(`${problem}: bring that line back, or revoke the key: npm run keys -- revoke -- ${locked.kid}`);
+}
+
+/** Leaves out what is not known. */
+export function measureKeys(ring: Pick<KeyRing, 'clockOffsetSeconds' | 'size' | 'times'>, values: MetricValues): void {
+  const offsetHelp = 'Seconds by which the clock of this machine is ahead of that of the key directory.';
+  values.gauge('auth_clock_offset_seconds', offsetHelp, ring.clockOffsetSeconds());
+  const offsetMaxHelp = 'Beyond this clock offset, in seconds, no key may sign.';
+  values.gauge('auth_clock_offset_seconds_max', offsetMaxHelp, CLOCK_OFFSET_SECONDS_MAX);
+  values.gauge('auth_trusted_keys', 'Public keys that tokens are verified with.', ring.size);
+  const { age, end, rotation, directoryAge } = ring.times();
+  values.gauge('auth_signing_key_age_seconds', 'Seconds since the key began to sign.', age);
+  const endHelp = 'Seconds until no key may sign any more, if the key directory does not answer.';
+  values.gauge('auth_signing_keys_end_seconds', endHelp, end);
+  const rotationHelp = 'Seconds until the next key signs.';
+  values.gauge('auth_signing_key_rotation_seconds', rotationHelp, rotation);
+  values.gauge('auth_key_directory_age_seconds', 'Seconds since the key directory was read.', directoryAge);
+}

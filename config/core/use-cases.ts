@@ -1,0 +1,52 @@
+import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
+import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
+import { AuthenticateClient, type AuthenticateClientParts } from '../../application/authenticate-client.ts';
+import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
+import { IssueToken, type TokenReuse } from '../../application/issue-token.ts';
+import { usesSecrets } from '../../domain/authentication-method.ts';
+import { TokenPolicy } from '../../domain/token-policy.ts';
+import { type Core, PARTS, part } from '../parts.ts';
+import { tokenPolicyOptions } from '../settings/derived-values.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** How far the clocks of replicas may be apart. */
+const REPLICA_LEEWAY_SECONDS = 1;
+
+/** Authentication by each of the methods that are switched on. */
+export function registerAuthentication(
+  core: Core,
+  { CLIENT_AUTHENTICATION_METHODS: methods }: Settings,
+  { bySecret, byKey, byIdentity }: AuthenticateClientParts,
+): void {
+  part(core, PARTS.authenticateClient, () => {
+    if (byKey === undefined && byIdentity === undefined && bySecret !== undefined) return bySecret;
+    return new AuthenticateClient({ bySecret: usesSecrets(methods) ? bySecret : undefined, byKey, byIdentity });
+  });
+}
+
+/** The use cases that issue and verify tokens. */
+export function registerUseCases(core: Core, settings: Settings, reuse: TokenReuse | undefined): void {
+  part(core, PARTS.issueToken, () => {
+    const policy = new TokenPolicy(tokenPolicyOptions(settings));
+    return new IssueToken({
+      authenticateClient: core.resolve(PARTS.authenticateClient),
+      clientResources: core.resolve(PARTS.clientResources),
+      policy,
+      signer: new NodeCryptoTokenSigner(core.resolve(PARTS.keyProvider), policy.type),
+      clock: core.resolve(PARTS.clock),
+      ids: core.resolve(PARTS.ids),
+      auditLog: core.resolve(PARTS.auditLog),
+      reuse,
+    });
+  });
+  part(core, PARTS.authorizeRequest, () => {
+    const expected: ExpectedToken = {
+      issuer: settings.TOKEN_ISSUER,
+      audience: settings.TOKEN_AUDIENCE ?? OWN_CLIENT,
+      // The clock of another replica may be a moment ahead of ours.
+      leewaySeconds: settings.CLIENT_REPOSITORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
+    };
+    const verifier = joseTokenVerifier(core.resolve(PARTS.keyProvider));
+    return new AuthorizeRequest(verifier, core.resolve(PARTS.clock), expected);
+  });
+}
