@@ -4,7 +4,6 @@ import { type HealthCheck, problemOf } from '../../application/ports/health-chec
 import { type Finding, fine } from '../../domain/finding.ts';
 import { problemIn } from '../../domain/problem.ts';
 import { registerPorts, storage } from '../core/ports.ts';
-import { registerKeyFactory } from '../core/token-parts.ts';
 import { closeFeatures, type Feature } from '../feature.ts';
 import { keyDirectory } from '../features/key-directory.ts';
 import { openUses } from '../features/private-key-jwt.ts';
@@ -27,12 +26,8 @@ export async function checkStores(configuration: Configuration): Promise<readonl
   if (session?.isUsable === false) return session.findings;
   const findings = [...(session?.findings ?? [])];
   const core = createCore();
-  registerPorts(
-    core,
-    settings,
-    linesTo(() => {}),
-  );
-  registerKeyFactory(core, configuration);
+  const lines = linesTo(() => {});
+  registerPorts(core, configuration, lines);
   core.registerInstance(PARTS.mayCreateTables, false);
   for (const open of openersOf(configuration)) {
     const found = await checkStore(() => open(configuration, core));
