@@ -13,7 +13,7 @@ const PACKAGES_OF_ADAPTERS = {
   files: 'zod',
   http: 'koa|@koa/router|lru-cache',
   'http-client': 'zod',
-  jwt: 'jose',
+  jwt: 'jose|lru-cache',
   log: 'pino',
   memory: 'none',
   postgres: '@mikro-orm/[^/]+|pg',

@@ -27,14 +27,7 @@ const UNKNOWN_ADDRESS = '0.0.0.0';
  */
 export class FetchServer {
   /** Connections are those of the web server. */
-  readonly load: HttpLoad = {
-    connections: 0,
-    connectionsMax: 0,
-    dropped: 0,
-    pipelined: 0,
-    pipelinedBytes: 0,
-    pipelinedBytesMax: 0,
-  };
+  readonly load: HttpLoad = { connections: 0, connectionsMax: 0, dropped: 0 };
   readonly #parts: FetchServerParts;
   #inProgress = 0;
   #isClosed = false;

@@ -5,7 +5,6 @@ import { isAccessTokenClaims, TOKEN_LENGTH_MAX } from '../../domain/access-token
 import { failure, type Result, success } from '../../domain/result.ts';
 import { readTokenAlgorithm } from '../../domain/token-key.ts';
 import { algorithmOf } from './algorithms.ts';
-import { isLowS } from './ecdsa-der-signature.ts';
 
 const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 // An escape that is still there after parsing and writing again: half of a pair of surrogates, which some readers replace.
@@ -27,8 +26,8 @@ export function joseTokenVerifier(keys: VerificationKeys): TokenVerifier {
 /**
  * The payload of a compact JWS (RFC 7515 section 5.2) that a trusted key signed, in its one exact form.
  *
- * jose accepts white space in the signature, changed spare bits, the other signature of ES256, which would give one token
- * many spellings, and a missing `kid`; so the form is checked first. The algorithm is that of the key, and the token has to name it (RFC 8725 section 3.1).
+ * jose accepts white space in the signature and changed spare bits, which would give one token many spellings, and a missing `kid`;
+ * so the form is checked first. The algorithm is that of the key, and the token has to name it (RFC 8725 section 3.1).
  */
 export async function verifyCompactJws(
   token: string,
@@ -48,17 +47,12 @@ export async function verifyCompactJws(
   if (algorithm === undefined || header.alg !== algorithm) return failure('token_algorithm_refused');
   try {
     const { payload } = await compactVerify(token, key, { algorithms: [algorithm] });
-    const isOtherSpelling = algorithm === 'ES256' && !isLowS(signatureOf(token));
-    return isOtherSpelling ? failure('token_malformed') : success(payload);
+    return success(payload);
   } catch (error) {
     if (error instanceof errors.JWSSignatureVerificationFailed) return failure('token_signature_wrong');
     if (error instanceof errors.JOSEError) return failure('token_malformed');
     throw error;
   }
-}
-
-function signatureOf(token: string): Buffer {
-  return Buffer.from(token.slice(token.lastIndexOf('.') + 1), 'base64url');
 }
 
 function isExactForm(token: string): boolean {

@@ -1,4 +1,5 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { AssertionVerdict, AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
 import type { ClientAssertion } from '../../domain/client-assertion.ts';
 import { type AssertionAlgorithm, algorithmsOf, type PublicJwk, readAlgorithm } from '../../domain/public-jwk.ts';
@@ -35,8 +36,8 @@ interface AssertionVerifierOptions {
  * runs to its end, against a decoy where there is no key or where the key would end it early.
  */
 export class NodeCryptoAssertionVerifier implements AssertionVerifier {
-  /** The least recently used first. */
-  readonly #imported = new Map<string, KeyObject>();
+  /** Only a key that has verified an assertion counts as used: what is refused displaces none. */
+  readonly #imported = new LRUCache<string, KeyObject>({ max: IMPORTED_KEYS_MAX });
   readonly #decoys = createDecoys();
   readonly #run: RunInPool;
   readonly #now: () => number;
@@ -86,7 +87,7 @@ export class NodeCryptoAssertionVerifier implements AssertionVerifier {
     const importKey = (key: PublicJwk) => this.#timed(() => importPublicKey(key));
     const usable = jwk !== undefined && runsToItsEnd(jwk, signature) ? jwk : undefined;
     const material = usable === undefined ? '' : materialOf(usable);
-    const kept = this.#imported.get(material);
+    const kept = this.#imported.peek(material);
     const imported = kept ?? (usable && importKey(usable));
     if (imported === undefined) {
       const decoy = importKey(this.#decoyFor(algorithm, signature.length));
@@ -94,7 +95,7 @@ export class NodeCryptoAssertionVerifier implements AssertionVerifier {
       return false;
     }
     if (await isRight(imported)) {
-      this.#keep(material, imported);
+      this.#imported.set(material, imported);
       return true;
     }
     if (kept !== undefined) importKey(this.#decoyFor(algorithm, signature.length));
@@ -114,14 +115,6 @@ export class NodeCryptoAssertionVerifier implements AssertionVerifier {
       });
     });
     return outcome;
-  }
-
-  /** As the most recently used one. */
-  #keep(material: string, key: KeyObject): void {
-    this.#imported.delete(material);
-    const [oldest] = this.#imported.keys();
-    if (this.#imported.size >= IMPORTED_KEYS_MAX && oldest !== undefined) this.#imported.delete(oldest);
-    this.#imported.set(material, key);
   }
 
   /** A key that no assertion is signed with, and that costs as much as one that could have made a signature of that length. */

@@ -18,7 +18,6 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   table_shadowed: 'warn',
   connection_failed: 'warn',
   proxy_header_refused: 'warn',
-  trace_export_failed: 'warn',
 };
 
 /** Takes changes of state. Never throws. */

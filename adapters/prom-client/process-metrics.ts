@@ -105,10 +105,6 @@ function measureHttp(values: MetricValues, http: HttpLoad, { load, rejectionDela
   gauge('rejections_delayed', 'Requests whose refusal is delayed.', rejectionDelay.waiting, rejectionDelay.max);
   const responsesHelp = 'Responses that wait for the next pass of the event loop.';
   gauge('responses_waiting', responsesHelp, responsePacing.waiting, responsePacing.max);
-  const pipelinedHelp = 'Requests that wait for the one before them on their connection.';
-  gauge('pipelined_requests_waiting', pipelinedHelp, http.pipelined);
-  const bytesHelp = 'Estimated bytes of the requests that wait for the one before them.';
-  gauge('pipelined_requests_waiting_bytes', bytesHelp, http.pipelinedBytes, http.pipelinedBytesMax);
   const droppedHelp = 'Connections that were closed because there were too many.';
   values.total('auth_http_connections_dropped_total', droppedHelp, http.dropped);
 }

@@ -20,11 +20,6 @@ interface ProxyHeadersParts {
   readonly withinMs?: number;
 }
 
-interface Accepted {
-  readonly socket: Socket;
-  readonly address?: string | undefined;
-}
-
 /**
  * Reads the PROXY header of each connection from a trusted proxy. One without a header is closed, since a client
  * could otherwise send the header itself through a proxy that sends none.
@@ -43,7 +38,10 @@ export class ProxyHeaders {
     return this.#refused;
   }
 
-  readonly layer = ({ socket }: Accepted, next: (ready: Accepted) => void): void => {
+  readonly layer = (
+    { socket }: { readonly socket: Socket },
+    next: (ready: { readonly socket: Socket; readonly address?: string | undefined }) => void,
+  ): void => {
     const sender = socket.remoteAddress ?? '';
     if (!this.#parts.isTrusted(sender)) {
       next({ socket });

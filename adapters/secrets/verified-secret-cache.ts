@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, hash, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { copyOf } from '../../application/copy-of.ts';
 import type { CachedVerification, PresentedSecret, VerifiedSecrets } from '../../application/ports/verified-secrets.ts';
 import type { StoredSecret } from '../../domain/stored-secret.ts';
 
@@ -101,11 +102,6 @@ function digestOf(stored: StoredSecret): string {
 /** Each secret of a client has its own place. Without an id, that is the client id itself: no client id contains a NUL. */
 function placeOf(clientId: string, secretId: string | undefined): string {
   return secretId === undefined ? clientId : `${clientId}\0${secretId}`;
-}
-
-/** A part of a text holds the whole text in memory, which here is the secret. The id is ASCII. */
-function copyOf(secretId: string | undefined): string | undefined {
-  return secretId === undefined ? undefined : Buffer.from(secretId, 'latin1').toString('latin1');
 }
 
 const [ONE, OTHER] = [Buffer.alloc(DIGEST_BYTES), Buffer.alloc(DIGEST_BYTES)];

@@ -9,13 +9,6 @@ import { inspectCertificate, type ServerCertificate } from './server-certificate
 /** Milliseconds for a handshake, as for the header section of a request. */
 const HANDSHAKE_MS = 10_000;
 
-/**
- * A connection needs about 50 KiB more with TLS, and one within its handshake as much before the client has shown
- * anything: there is room for fewer than without TLS, and for fewer still where memory is scarce. Of the handshakes, the
- * oldest gives way, since an honest one takes milliseconds.
- */
-export const TLS_LIMITS = { connections: 4_000, handshakes: 500 };
-
 /** How often the files are read, in milliseconds. */
 const LOOK_EVERY_MS = 10_000;
 
@@ -35,40 +28,32 @@ interface TlsTerminationParts {
   readonly baseUrl: string;
   readonly onChange: (change: Change) => void;
   readonly lookEveryMs?: number;
-  readonly limits?: typeof TLS_LIMITS;
-}
-
-interface Accepted {
-  readonly socket: Socket;
-  readonly address?: string | undefined;
 }
 
 /**
  * TLS 1.2 and 1.3 in front of HTTP/1.1 (RFC 8446, RFC 9325). The files are read every 10 s and when `reload` is called. While the new ones
- * are not usable, the certificate from before is used.
+ * are not usable, the certificate from before is used. A handshake has 10 s, and counts as a connection of the server.
+ *
+ * Not `https.createServer`: it does not say which connection a handshake was on, which a PROXY header and the end of the server need.
  */
 export class TlsTermination implements Dependency {
   readonly name = 'tls certificate';
   readonly #parts: TlsTerminationParts;
   readonly #server;
-  /** Each handshake and what follows it, by the addresses and ports of its connection; the oldest first. */
-  readonly #handshakes = new Map<string, { readonly socket: Socket; proceed(secure: TLSSocket): void }>();
+  /** What follows each handshake, by the addresses and ports of its connection. */
+  readonly #handshakes = new Map<string, (secure: TLSSocket) => void>();
   readonly #looks: PeriodicTask;
-  readonly #limits: typeof TLS_LIMITS;
   #current: ServerCertificate;
   #suspected: string | undefined;
   #problem: string | undefined;
   #failed = 0;
-  #open = 0;
-  #dropped = 0;
 
   constructor(parts: TlsTerminationParts) {
     this.#parts = parts;
     this.#current = parts.first;
-    this.#limits = parts.limits ?? TLS_LIMITS;
     const options = { handshakeTimeout: HANDSHAKE_MS, ALPNProtocols: ['http/1.1'] };
     this.#server = createServer({ ...contextOf(parts.first), ...options });
-    this.#server.on('secureConnection', (socket) => this.#handshakes.get(connectionOf(socket))?.proceed(socket));
+    this.#server.on('secureConnection', (socket) => this.#handshakes.get(connectionOf(socket))?.(socket));
     this.#server.on('tlsClientError', (_fault, socket) => {
       this.#failed += 1;
       socket.destroy();
@@ -82,10 +67,6 @@ export class TlsTermination implements Dependency {
   /** Handshakes that failed, such as those of clients that speak plain HTTP or do not trust the certificate. */
   get failed(): number {
     return this.#failed;
-  }
-
-  get load(): { readonly open: number; readonly handshakes: number; readonly dropped: number } {
-    return { open: this.#open, handshakes: this.#handshakes.size, dropped: this.#dropped };
   }
 
   get expiresAt(): Date {
@@ -113,30 +94,20 @@ export class TlsTermination implements Dependency {
     this.#looks.close();
   }
 
-  readonly layer = (accepted: Accepted, next: (ready: Accepted) => void): void => {
+  readonly layer = <Accepted extends { readonly socket: Socket }>(
+    accepted: Accepted,
+    next: (ready: Accepted) => void,
+  ): void => {
     const { socket } = accepted;
-    if (this.#open >= this.#limits.connections) {
-      this.#dropped += 1;
-      socket.destroy();
-      return;
-    }
-    const [oldest] = this.#handshakes.size < this.#limits.handshakes ? [] : this.#handshakes.values();
-    if (oldest !== undefined) {
-      this.#dropped += 1;
-      oldest.socket.destroy();
-    }
     const connection = connectionOf(socket);
     const proceed = (secure: TLSSocket) => {
       this.#handshakes.delete(connection);
       next({ ...accepted, socket: secure });
     };
-    const handshake = { socket, proceed };
-    this.#open += 1;
-    this.#handshakes.set(connection, handshake);
+    this.#handshakes.set(connection, proceed);
     socket.once('close', () => {
-      this.#open -= 1;
       // Another connection may have the same port by now.
-      if (this.#handshakes.get(connection) === handshake) this.#handshakes.delete(connection);
+      if (this.#handshakes.get(connection) === proceed) this.#handshakes.delete(connection);
     });
     // As on a server of Node's for TLS: a client that ends within its handshake is disconnected.
     socket.allowHalfOpen = false;

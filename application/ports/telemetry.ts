@@ -73,16 +73,12 @@ export interface KeyPeriod {
   readonly until: number | null;
 }
 
-/** The connections of a public port at one moment, what waits on them, the most that it can hold, and what it has refused to hold. */
+/** The connections of a public port at one moment, the most that it can hold, and what it has refused to hold. */
 export interface HttpLoad {
   readonly connections: number;
   readonly connectionsMax: number;
   /** Connections closed since the start because there were too many. */
   readonly dropped: number;
-  /** Requests that wait for the one before them on their connection, and the memory that they hold, in bytes. */
-  readonly pipelined: number;
-  readonly pipelinedBytes: number;
-  readonly pipelinedBytesMax: number;
 }
 
 /** What bounds the requests that are answered at the same time. */

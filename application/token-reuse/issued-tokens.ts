@@ -56,7 +56,8 @@ export class IssuedTokens implements TokenReuse {
     const issued = await sign();
     // The key of the token is known for certain only if it did not change meanwhile.
     if ((await keys.signingKey()).kid === kid && issued.accessToken.length <= TOKEN_LENGTH_MAX) {
-      this.#keep(key, { registration, kid, issued: copyOf(issued) }, now);
+      // Copied: a scope is a part of the body of its request, and would keep all of it in memory, with the secret.
+      this.#keep(key, { registration, kid, issued: JSON.parse(JSON.stringify(issued)) }, now);
     }
     return issued;
   }
@@ -69,11 +70,6 @@ export class IssuedTokens implements TokenReuse {
       this.#entries.delete(oldest);
     }
   }
-}
-
-/** A part of a text keeps the whole text in memory: here a scope the body of its request, with the secret. */
-function copyOf(issued: IssuedToken): IssuedToken {
-  return JSON.parse(JSON.stringify(issued));
 }
 
 /** Whether nothing of the registration has changed that its row contains. */

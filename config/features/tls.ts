@@ -1,8 +1,7 @@
 import { createStateLog } from '../../adapters/log/state-log.ts';
-import { connectionsInMemory } from '../../adapters/system/host-limits.ts';
 import { OWNER_WRITES, othersMay, readTextFileNow } from '../../adapters/system/read-text-file.ts';
 import { readServerCertificate, type ServerCertificate } from '../../adapters/tls/server-certificate.ts';
-import { TLS_LIMITS, TlsTermination } from '../../adapters/tls/tls-termination.ts';
+import { TlsTermination } from '../../adapters/tls/tls-termination.ts';
 import { failure, type Result } from '../../domain/result.ts';
 import type { Feature } from '../feature.ts';
 import { type Core, PARTS } from '../parts.ts';
@@ -12,10 +11,9 @@ import type { Configuration } from '../settings/configuration.ts';
 export async function tls({ settings, certificate: first }: Configuration, core: Core): Promise<Feature | undefined> {
   const { TLS_CERT_FILE: chainFile = '', TLS_KEY_FILE: keyFile = '', BASE_URL: baseUrl } = settings;
   if (first === undefined) return undefined;
-  const limits = { ...TLS_LIMITS, connections: Math.min(TLS_LIMITS.connections, connectionsInMemory('tls')) };
   const read = () => readFiles(chainFile, keyFile);
   const termination = new TlsTermination({
-    ...{ first, read, baseUrl, limits },
+    ...{ first, read, baseUrl },
     onChange: createStateLog(core.resolve(PARTS.log)),
   });
   await termination.start();
@@ -25,15 +23,9 @@ export async function tls({ settings, certificate: first }: Configuration, core:
     reload: termination.reload,
     close: () => termination.close(),
     metrics(values) {
-      const { load, expiresAt, failed } = termination;
+      const { expiresAt, failed } = termination;
       const expiryHelp = 'When the certificate of the public port expires, in seconds since 1970.';
       values.gauge('auth_tls_certificate_expires_at_seconds', expiryHelp, expiresAt.getTime() / 1_000);
-      const openHelp = 'Open connections with TLS to the public port.';
-      values.gauge('auth_tls_connections', openHelp, load.open, limits.connections);
-      const handshakesHelp = 'Connections within their TLS handshake.';
-      values.gauge('auth_tls_handshakes', handshakesHelp, load.handshakes, limits.handshakes);
-      const droppedHelp = 'Connections with TLS that were closed at the limit of connections or of handshakes.';
-      values.total('auth_tls_connections_dropped_total', droppedHelp, load.dropped);
       values.total('auth_tls_handshakes_failed_total', 'TLS handshakes that failed.', failed);
     },
   };

@@ -43,7 +43,12 @@ export function openFilesPlan({ DATABASE_POOL_SIZE }: Settings): OpenFilesPlan {
   return { limit: openFilesLimit(), reserved: MANAGEMENT_CONNECTIONS_MAX + DATABASE_POOL_SIZE };
 }
 
+/** The same as CONNECTIONS_MAX with TLS, where a connection needs about 50 KiB more, also before the end of its handshake. */
+const TLS_CONNECTIONS_MAX = 4_000;
+
 /** Connections to the public port at once: as many as memory and open files are enough for. */
 export function connectionsMax(settings: Settings): number {
-  return Math.min(CONNECTIONS_MAX, connectionsInMemory('plain'), connectionsWithin(openFilesPlan(settings)));
+  const files = connectionsWithin(openFilesPlan(settings));
+  if (settings.TLS_CERT_FILE === undefined) return Math.min(CONNECTIONS_MAX, connectionsInMemory('plain'), files);
+  return Math.min(TLS_CONNECTIONS_MAX, connectionsInMemory('tls'), files);
 }

@@ -1,4 +1,4 @@
-// Loaded before the service by `NODE_OPTIONS="--import /path/to/tracing.js"`. docs/monitoring.md says what it does.
+// Loaded before the service by `NODE_OPTIONS="--import /path/to/tracing.js"`. docs/operate.md says what it does.
 import { createRequire } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 import { HttpInstrumentation } from '@opentelemetry/instrumentation-http';

@@ -272,16 +272,15 @@ describe('a public port behind a proxy that speaks the PROXY protocol', () => {
     expect(lastAddress()).toBe('198.51.100.11');
   });
 
-  it('answers what follows, wherever the bytes are split, pipelined requests included', async () => {
-    const request = `${post(FORM).replace('Connection: close\r\n', '')}${get('/')}`;
+  it('answers what follows, wherever the bytes are split', async () => {
     for (const header of [proxyV1('198.51.100.7'), proxyV2('198.51.100.7', 3)]) {
-      const whole = text(header, request);
+      const whole = text(header, post(FORM));
       const splits = Array.from({ length: header.length + 3 }, (_, at) => [
         whole.slice(0, at + 1),
         whole.slice(at + 1),
       ]);
       const answers = await Promise.all(splits.map((writes) => statusesFor(service.port, writes)));
-      expect(new Set(answers.map((statuses) => statuses.join()))).toEqual(new Set(['200,401']));
+      expect(new Set(answers.map((statuses) => statuses.join()))).toEqual(new Set(['200']));
     }
   });
 

@@ -1,15 +1,12 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, requestToken, send } from '../support/http.ts';
-import { type Program, runProgram } from '../support/program.ts';
+import { runProgram } from '../support/program.ts';
 import { GOOD_CLIENT, GOOD_SECRET, startServiceUnderTest } from '../support/running-service.ts';
 import { ServerProcess } from '../support/server-process.ts';
-import { startProblemsOfLocations } from '../support/start-problems.ts';
 import { until } from '../support/until.ts';
 
 const bash = (command: string) => promisify(execFile)('bash', ['-c', command]);
@@ -51,75 +48,39 @@ describe('npm run demo', () => {
   });
 });
 
-describe('npm run locations', () => {
+describe('examples/node/locations-server.js', () => {
   const ISSUER = 'http://issuer.test';
 
-  const startIssuer = (port: number) =>
-    startServiceUnderTest({ environment: { PORT: String(port), BASE_URL: ISSUER, PUBLIC_METADATA: 'true' } });
-
-  function runLocations(issuerPort: number): Program {
-    return runProgram('config/locations.ts', {
-      PORT: '0',
-      JWKS_URI: `http://127.0.0.1:${issuerPort}/oauth2/jwks`,
-      JWKS_COOLDOWN_SECONDS: '1',
-      TOKEN_ISSUER: ISSUER,
-    });
-  }
-
-  const started = async (program: Program) => {
-    const [, port] = await program.printed(/"event":"started".*"port":(\d+)/);
-    return `http://127.0.0.1:${port}`;
-  };
-
-  const statusOf = async (url: string, token: string) =>
-    (await send(url, '/v1/locations/PAR_FR', { headers: { authorization: `Bearer ${token}` } })).status;
-
-  it('names the setting if its port is in use', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { port } = other.address() as AddressInfo;
-    const settings = { JWKS_URI: 'http://127.0.0.1:1/keys', TOKEN_ISSUER: 'x', PORT: String(port) };
-    await using program = runProgram('config/locations.ts', settings);
-    expect(await program.ended()).toBe(1);
-    other.close();
-    expect(program.stderr()).toContain(`  PORT: another program uses port ${port} (EADDRINUSE)`);
-  });
-
-  it('does not start without an issuer and its key set: prints both problems, exits with 1 and opens no port', async () => {
-    await using program = runProgram('config/locations.ts', {});
-    expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toBe(startProblemsOfLocations('JWKS_URI: must be set', 'TOKEN_ISSUER: must be set'));
-    expect(program.stdout()).toBe('');
-  });
+  const statusOf = async (url: string, path: string, token?: string) =>
+    (await send(url, path, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } })).status;
 
   it('starts before its issuer: answers 503 until that is up, and accepts its tokens also when it is down again', async () => {
     const port = await freePort();
-    await using locations = runLocations(port);
-    const url = await started(locations);
+    await using program = runProgram('examples/node/locations-server.js', {
+      PORT: '0',
+      JWKS_URI: `http://127.0.0.1:${port}/oauth2/jwks`,
+      TOKEN_ISSUER: ISSUER,
+    });
+    const [, own] = await program.printed(/listening on port (\d+)/);
+    const url = `http://127.0.0.1:${own}`;
     // Well-formed, so that the key set is needed.
     const [header, payload] = ['{"kid":"k","alg":"RS256"}', '{}'].map((json) =>
       Buffer.from(json).toString('base64url'),
     );
-    expect(await statusOf(url, `${header}.${payload}.AAAA`)).toBe(503);
+    const unknown = `${header}.${payload}.AAAA`;
+    expect(await statusOf(url, '/v1/locations/PAR_FR', unknown)).toBe(503);
+    expect(await statusOf(url, '/v1/locations/PAR_FR')).toBe(401);
 
-    const service = await startIssuer(port);
+    const environment = { PORT: String(port), BASE_URL: ISSUER, PUBLIC_METADATA: 'true' };
+    const service = await startServiceUnderTest({ environment });
     const token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
-    await until(async () => (await statusOf(url, token)) === 200, 'the keys are fetched');
-    expect(await statusOf(url, `${header}.${payload}.AAAA`)).toBe(401);
+    await until(async () => (await statusOf(url, '/v1/locations/PAR_FR', token)) === 200, 'the keys are fetched');
+    expect(await statusOf(url, '/v1/locations/PAR_FR', unknown)).toBe(401);
+    expect(await statusOf(url, '/v1/locations/nowhere', token)).toBe(404);
 
     await service.stop();
-    expect(await statusOf(url, token)).toBe(200);
-    expect(await statusOf(url, 'no-token')).toBe(401);
-    locations.process.kill('SIGTERM');
-    expect(await locations.ended()).toBe(0);
-    expect(locations.stderr()).toBe('');
-  });
-
-  it('exits with 0 on SIGINT while its issuer is unavailable', async () => {
-    await using locations = runLocations(await freePort());
-    await started(locations);
-    locations.process.kill('SIGINT');
-    expect(await locations.ended()).toBe(0);
+    expect(await statusOf(url, '/v1/locations/PAR_FR', token)).toBe(200);
+    expect(await statusOf(url, '/v1/locations/PAR_FR', 'no-token')).toBe(401);
   });
 });
 

@@ -90,7 +90,7 @@ describe.each(METHODS)('a flood of forged assertions of $method', ({ clients, si
         forged += 1;
         const body = forgedRequestBody(forge(forged));
         const head = 'POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded';
-        connection.afterAnswers(1, next);
+        connection.afterAnswer(next);
         connection.send(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
       };
       next();

@@ -120,10 +120,10 @@ export const SLOW_CONNECTIONS: readonly SlowConnection[] = [
   resets('a client that resets within its body', `${HEAD}Content-Length: 100\r\n\r\ngrant_type=`),
   resets('a client that resets within a chunk', `${HEAD}Transfer-Encoding: chunked\r\n\r\n100\r\nx`),
   {
-    name: 'a client that resets after ten answers',
-    bytes: request('GET / HTTP/1.1', ['Host: x']).repeat(10),
+    name: 'a client that resets after an answer',
+    bytes: request('GET / HTTP/1.1', ['Host: x']),
     atLast: 'resets',
-    answers: Array<ExpectedAnswer>(10).fill(UNAUTHORIZED),
+    answers: [UNAUTHORIZED],
     endsAfterMs: 0,
   },
 ];

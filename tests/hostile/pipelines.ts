@@ -19,37 +19,24 @@ const GOOD = tokenRequest([`Content-Length: ${FORM.length}`], FORM);
 const EMPTY = tokenRequest(['Content-Length: 0']);
 const WRONG = FORM.replace('good-secret', 'wrong-secret').replace('good-client', 'wronged-client');
 const GUESS = tokenRequest([`Content-Length: ${WRONG.length}`], WRONG);
-const NO_GRANT = badRequest('grant_type_missing');
 
-/** Several requests on one connection, sent before the first answer. */
+/** Requests on one connection that are sent before the first answer: of two, the first is answered and the last; of more, none. */
 export const PIPELINES: readonly HostileRequest[] = [
-  keeping('two good requests', GOOD + GOOD, TOKEN, TOKEN),
-  keeping('15 good requests', GOOD.repeat(15), ...Array<typeof TOKEN>(15).fill(TOKEN)),
-  keeping('a refused request before a good one', EMPTY + GOOD, NO_GRANT, TOKEN),
-  keeping(
-    'guesses around a good request',
-    GUESS + GOOD + GUESS,
-    invalidClient('secret_wrong'),
-    TOKEN,
-    invalidClient('secret_wrong'),
-  ),
-  keeping(
-    'HEAD before a good request',
-    request('HEAD /oauth2/token HTTP/1.1', ['Host: x']) + GOOD,
-    { ...notAllowed('POST'), isHead: true },
-    TOKEN,
-  ),
-  keeping(
-    'a request for the resource behind one for a token, which lends it nothing',
-    GOOD + SMUGGLED,
-    TOKEN,
-    UNAUTHORIZED,
-  ),
+  closing('two good requests', GOOD + GOOD, TOKEN),
+  closing('three good requests', GOOD.repeat(3)),
+  closing('15 good requests', GOOD.repeat(15)),
+  closing('a refused request before a good one', EMPTY + GOOD, badRequest('grant_type_missing')),
+  closing('a guess before a good request', GUESS + GOOD, invalidClient('secret_wrong')),
+  closing('guesses around a good request', GUESS + GOOD + GUESS),
+  closing('HEAD before a good request', request('HEAD /oauth2/token HTTP/1.1', ['Host: x']) + GOOD, {
+    ...notAllowed('POST'),
+    isHead: true,
+  }),
+  closing('a request for the resource behind one for a token, which lends it nothing', GOOD + SMUGGLED, TOKEN),
   keeping('a request of which each byte is a write of its own', [...GOOD], TOKEN),
-  keeping(
+  closing(
     'two requests that are split within a line',
     [GOOD.slice(0, 20), GOOD.slice(20) + GOOD.slice(0, -5), GOOD.slice(-5)],
-    TOKEN,
     TOKEN,
   ),
   closing('garbage behind a good request', `${GOOD}GARBAGE\r\n\r\n`, TOKEN),

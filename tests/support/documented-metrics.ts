@@ -17,11 +17,6 @@ export const METRICS_OF_CONNECTIONS: readonly string[] = [
   'auth_reusable_tokens',
   'auth_reusable_tokens_max',
   'auth_tls_certificate_expires_at_seconds',
-  'auth_tls_connections',
-  'auth_tls_connections_max',
-  'auth_tls_connections_dropped_total',
-  'auth_tls_handshakes',
-  'auth_tls_handshakes_max',
   'auth_tls_handshakes_failed_total',
 ];
 

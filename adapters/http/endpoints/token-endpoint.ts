@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { copyOf } from '../../../application/copy-of.ts';
 import type { IssuedToken, IssueToken, TokenRequest } from '../../../application/issue-token.ts';
 import type { RequestOrigin } from '../../../application/ports/caller.ts';
 import type { ClientCredentials } from '../../../application/ports/client-credentials.ts';
@@ -116,6 +117,7 @@ function besideHeader(parameter: ReadParameter, accepted: AcceptedWays): HttpRea
 
 /** `client_secret_post`, or an assertion if a method for assertions is switched on. */
 function readBodyCredentials(parameter: ReadParameter, accepted: AcceptedWays): Result<ClientCredentials, HttpReason> {
+  // Counts and caches keep the id.
   const clientId = copyOf(parameter('client_id'));
   const clientSecret = parameter('client_secret');
   if (clientId !== undefined && !isClientId(clientId)) return failure('client_id_malformed');
@@ -196,11 +198,6 @@ function networkOf(address: string): string {
     .map((groups) => groups.split(':').filter((group) => group !== ''));
   const zeros = address.includes('::') ? 8 - left.length - right.length : 0;
   return `${[...left, ...Array<string>(zeros).fill('0'), ...right].slice(0, 4).join(':')}::/64`;
-}
-
-/** A part of a text keeps the whole text in memory: here the body, with the secret. Counts and caches keep the id. */
-function copyOf(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : Buffer.from(text).toString();
 }
 
 /** RFC 6749 section 5.1. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv4, isIPv6, SocketAddress } from 'node:net';
+import { copyOf } from '../../../application/copy-of.ts';
 import { areTooLarge, connectionAddress, valuesOf, withoutMapping } from './request-head.ts';
 
 /** A range of addresses (CIDR, RFC 4632 section 3.1). */
@@ -54,8 +55,7 @@ export function clientAddressBehind(trusted: readonly Network[]): ClientAddress 
       .filter(({ lines }) => lines.length > 0)
       .map(({ read, lines }) => followFrom(hop, read(lines)));
     const [client = hop, other = client] = found;
-    // A part of a text keeps the whole text in memory, here a line of header fields.
-    return client === other ? Buffer.from(client).toString() : hop;
+    return client === other ? copyOf(client) : hop;
   };
 }
 

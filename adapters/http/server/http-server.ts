@@ -2,8 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { HttpLoad } from '../../../application/ports/telemetry.ts';
-import { PipelinedRequests } from '../admission/pipelined-requests.ts';
-import { HEADER_FIELDS } from '../parsing/request-head.ts';
+import { HEADER_FIELDS, nameAddress, releaseHeaderFields } from '../parsing/request-head.ts';
 import { type ApplicationParts, createApplication } from './koa-application.ts';
 import { ListeningSockets, type ListenOptions } from './listening-sockets.ts';
 import { answerParserError, type Connection, endConnection, refuseTunnel } from './parser-errors.ts';
@@ -26,9 +25,6 @@ export type HttpTimeouts = Readonly<typeof HTTP_TIMEOUTS>;
 
 /** Further connections are closed at once. There are fewer where memory or open files are scarce. */
 export const CONNECTIONS_MAX = 10_000;
-
-/** Requests on one connection without a response, the one in progress included. A client that pipelines more is disconnected. */
-const PIPELINED_MAX = 16;
 
 /** Milliseconds after which a connection without a first byte is destroyed when the server closes. */
 const FIRST_BYTE_MS = 500;
@@ -60,8 +56,9 @@ export interface HttpServerParts extends ApplicationParts {
 
 /**
  * The application on a port. Every response has the application's own form, and no request is lost when the server closes.
- * The requests of a connection are handled one after the other: a connection takes the place of one request, however many
- * it pipelines. Its socket is read meanwhile, since a socket that is not read does not tell that the client has disconnected.
+ * A connection has one request at a time. If a client sends another one before the response (RFC 9112 section 9.3.2, pipelining), that
+ * response is the last one and closes the connection; at a third one it is closed at once. What waits could otherwise hold any amount of
+ * memory. The socket is read meanwhile, since a socket that is not read does not tell that the client has disconnected.
  */
 export class HttpServer {
   readonly #server: Server;
@@ -70,7 +67,6 @@ export class HttpServer {
   readonly #connections = new Map<Duplex, Connection>();
   /** The connections on which HTTP has not begun. They count too. */
   readonly #arriving = new Set<Socket>();
-  readonly #pipelined = new PipelinedRequests();
   readonly #connectionsMax: number;
   #dropped = 0;
   #retired = false;
@@ -93,7 +89,7 @@ export class HttpServer {
     // Node calls this when an idle connection has to end, and when nothing was sent, received or read by the client for `unreadMs`.
     // A request whose response is not ready is no matter of the client, and may wait longer, for a database for example.
     this.#server.setTimeout(timeouts.unreadMs, (socket: Socket) => {
-      const isWaiting = socket.writableLength === 0 && (this.#connections.get(socket)?.unsent.length ?? 0) > 0;
+      const isWaiting = socket.writableLength === 0 && this.#connections.get(socket)?.response !== undefined;
       if (!isWaiting) socket.destroy();
     });
     this.#sockets = new ListeningSockets(this.#server);
@@ -132,9 +128,6 @@ export class HttpServer {
       connections: this.#connections.size + this.#arriving.size,
       connectionsMax: this.#connectionsMax,
       dropped: this.#dropped,
-      pipelined: this.#pipelined.waiting,
-      pipelinedBytes: this.#pipelined.bytes,
-      pipelinedBytesMax: this.#pipelined.maxBytes,
     };
   }
 
@@ -146,9 +139,8 @@ export class HttpServer {
   /** From now on each response closes its connection: clients reconnect elsewhere. New connections are still accepted. */
   retire(): void {
     this.#retired = true;
-    for (const { unsent } of this.#connections.values()) {
-      const last = unsent.at(-1);
-      if (last !== undefined) last.shouldKeepAlive = false;
+    for (const { response } of this.#connections.values()) {
+      if (response?.headersSent === false) response.shouldKeepAlive = false;
     }
   }
 
@@ -169,54 +161,39 @@ export class HttpServer {
     for (const timer of timers) clearTimeout(timer);
   }
 
-  /** Begins the request, or lets it wait for the one before it. */
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(request.socket);
-    if (connection === undefined || request.socket.destroyed) {
-      stopParser(request.socket);
+    // The parser goes on to the end of what was read from a socket, even if it is closed: 64 KiB, at 1 µs for each request.
+    if (connection === undefined || request.socket.destroyed) return;
+    const before = connection.response;
+    if (before !== undefined && !mayBeFollowed(before)) {
+      this.#refusePipelined(connection, before, request);
       return;
     }
-    const { socket, unsent } = connection;
-    connection.lastRequest = request;
-    if (this.#retired) {
-      // The last response closes the connection. The one before is no longer the last.
-      const before = unsent.at(-1);
-      if (before !== undefined) before.shouldKeepAlive = true;
-      response.shouldKeepAlive = false;
-    }
-    unsent.push(response);
-    response.once('close', () => this.#beginNext(connection, response));
-    if (unsent.length === 1) {
-      this.#begin(response);
-    } else {
-      this.#pipelined.add(request);
-      if (unsent.length > PIPELINED_MAX || this.#pipelined.full) socket.destroy();
-    }
-  }
-
-  #begin(response: ServerResponse): void {
-    const { req: request } = response;
+    connection.request = request;
+    connection.response = response;
+    response.once('close', () => {
+      if (connection.response !== response) return;
+      connection.response = undefined;
+      if (request.complete) connection.request = undefined;
+    });
+    if (this.#retired) response.shouldKeepAlive = false;
     // Node discards what follows a request for an upgrade that it does not make: nothing may follow it.
     if (request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
     this.#handle(request, response);
   }
 
-  #beginNext(connection: Connection, sent: ServerResponse): void {
-    const { socket, unsent, lastRequest } = connection;
-    if (sent.req === lastRequest && lastRequest.complete) connection.lastRequest = undefined;
-    if (unsent[0] !== sent) return;
-    unsent.shift();
-    const [next] = unsent;
-    if (next === undefined) return;
-    this.#pipelined.delete(next.req);
-    // A connection that ends has no place for a response.
-    if (socket.writable) this.#begin(next);
+  #refusePipelined(connection: Connection, before: ServerResponse, request: IncomingMessage): void {
+    if (connection.isRefused) connection.socket.destroy();
+    connection.isRefused = true;
+    if (!before.headersSent) before.shouldKeepAlive = false;
+    releaseHeaderFields(request);
+    request.resume();
   }
 
   #remember(socket: Socket): void {
-    const connection: Connection = { socket, unsent: [] };
-    this.#connections.set(socket, connection);
-    socket.once('close', () => this.#forget(connection));
+    this.#connections.set(socket, { socket });
+    socket.once('close', () => this.#connections.delete(socket));
   }
 
   /** Leads a connection through the layers. */
@@ -231,17 +208,11 @@ export class HttpServer {
       const { socket, address } = at;
       this.#arriving.delete(accepted);
       if (accepted.destroyed) return socket.destroy();
-      if (address !== undefined) Object.defineProperty(socket, 'remoteAddress', { value: address });
+      if (address !== undefined) nameAddress(socket, address);
       readHttp(socket);
       this.#remember(socket);
     };
     enter(0)({ socket: accepted });
-  }
-
-  #forget({ socket, unsent }: Connection): void {
-    this.#connections.delete(socket);
-    for (const { req } of unsent.slice(1)) this.#pipelined.delete(req);
-    unsent.length = 0;
   }
 
   /** Node counts a connection without a first byte as busy. Bytes that were sent before the close have been read by now. */
@@ -251,10 +222,7 @@ export class HttpServer {
   }
 }
 
-/**
- * The parser goes on to the end of what was read from a socket, even if it is closed: up to 64 KiB, which can be thousands of requests
- * at 50 µs each. Node.js has no method that ends it. After this result, the parser hands over the connection, as after an upgrade.
- */
-function stopParser(socket: Socket & { parser?: { onIncoming: () => number } | null }): void {
-  if (socket.parser) socket.parser.onIncoming = () => 2;
+/** Whether the next request on its connection may begin. The client may have all of a response that is not sent to its end for us. */
+function mayBeFollowed(response: ServerResponse): boolean {
+  return response.writableEnded && response.shouldKeepAlive && response.getHeader('Connection') !== 'close';
 }

@@ -9,10 +9,12 @@ import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, 
 /** One open connection, as the server tracks it. */
 export interface Connection {
   readonly socket: Socket;
-  /** The responses that are not sent yet, oldest first. */
-  readonly unsent: ServerResponse[];
-  /** The latest one, until it has arrived and is answered. */
-  lastRequest?: IncomingMessage | undefined;
+  /** The latest request, until it has arrived and is answered. */
+  request?: IncomingMessage | undefined;
+  /** Its response, until it is sent. */
+  response?: ServerResponse | undefined;
+  /** Whether the client has sent a request before this response, which is the last one then. */
+  isRefused?: boolean;
 }
 
 export interface ParserErrorParts {
@@ -45,11 +47,10 @@ export function parserRefusalOf(request: IncomingMessage): HttpRefusal | undefin
  */
 export function answerParserError(
   error: NodeJS.ErrnoException,
-  { socket, unsent, lastRequest: request }: Connection,
+  { socket, request, response }: Connection,
   parts: ParserErrorParts,
 ): void {
   const refusal = httpRefusal(REASONS[error.code ?? ''] ?? 'request_malformed');
-  const response = unsent.at(-1);
   if (!socket.writable || refusal.reason === 'client_disconnected') {
     if (request?.complete === false) refusedByParser.set(request, refusal);
     socket.destroy();
@@ -65,7 +66,7 @@ export function answerParserError(
   } else {
     // The error is in the body of the request in progress, which is logged when it fails.
     refusedByParser.set(response.req, refusal);
-    if (unsent.length > 1 || response.headersSent) socket.destroy();
+    if (response.headersSent) socket.destroy();
     else writeRefusal(socket, refusal, String(response.getHeader('X-Request-Id')));
   }
 }
@@ -84,8 +85,7 @@ export function refuseTunnel({ socket, rawHeaders }: IncomingMessage, parts: Par
  * Ends a connection when the server cannot wait any longer: with 503 if a request is in progress whose response has not begun,
  * so that its caller gets an answer and not a reset.
  */
-export function endConnection({ socket, unsent }: Connection): void {
-  const [response] = unsent;
+export function endConnection({ socket, response }: Connection): void {
   if (response === undefined || response.headersSent || !response.req.complete || !socket.writable) socket.destroy();
   else writeRefusal(socket, httpRefusal('dependency_unavailable'), String(response.getHeader('X-Request-Id')));
 }

@@ -54,7 +54,7 @@ export class ConnectionFlood {
     socket.once(this.#isTls ? 'secureConnect' : 'connect', () => this.#begin(connection));
     socket.once('close', () => {
       this.#sockets.delete(socket);
-      if (connection.awaited > 0) this.unanswered += 1;
+      if (connection.isAwaiting) this.unanswered += 1;
       this.#count('closed');
       setTimeout(() => {
         this.#missing += 1;
@@ -70,8 +70,8 @@ export class ConnectionFlood {
 /** One connection of a flood. */
 export class AttackingConnection {
   readonly socket: Socket;
-  /** Answers until the action of `afterAnswers`. */
-  awaited = 0;
+  /** Whether an answer is awaited. */
+  isAwaiting = false;
   #then = () => {};
 
   constructor(socket: Socket, onAnswer: (status: string) => void) {
@@ -83,8 +83,9 @@ export class AttackingConnection {
       // A status line in two pieces is missed: its connection then waits until the server closes it.
       for (const [, status = ''] of text.matchAll(/HTTP\/1\.1 (\d{3})/g)) {
         onAnswer(status);
-        this.awaited -= 1;
-        if (this.awaited === 0) this.#then();
+        if (!this.isAwaiting) continue;
+        this.isAwaiting = false;
+        this.#then();
       }
     });
   }
@@ -93,9 +94,9 @@ export class AttackingConnection {
     if (this.socket.writable) this.socket.write(text, 'latin1');
   }
 
-  /** Calls `then` after that many further answers. */
-  afterAnswers(count: number, then: () => void): void {
-    this.awaited = count;
+  /** Calls `then` after the next answer. */
+  afterAnswer(then: () => void): void {
+    this.isAwaiting = true;
     this.#then = then;
   }
 

@@ -68,7 +68,7 @@ const LOCK_OUT_MS_MAX = 5_000;
 export async function runStrong(repository: Repository, options: Load, opened: AsyncDisposableStack): Promise<boolean> {
   const beside = (flood: FloodName, method?: AssertionMethod) =>
     measureBeside(flood, repository, options, opened, method);
-  const floods = [await beside('guesses, 500 x 15'), await beside('guesses, 2,000 x 15')];
+  const floods = [await beside('guesses, 500'), await beside('guesses, 2,000')];
   const assertionFloods = [
     await beside('forged assertions, 100', 'private_key_jwt'),
     await beside('forged identities, 100', 'federated_jwt'),

@@ -9,7 +9,6 @@ import { answerArguments } from '../../../adapters/cli/server-arguments.ts';
 import { textTable } from '../../../adapters/cli/text-table.ts';
 import type { ListedClient } from '../../../application/clients-program/list-clients.ts';
 import { DEMO_PAGE, SERVICE_PAGE } from '../../../config/programs/help-pages.ts';
-import { LOCATIONS_PAGE } from '../../../config/programs/locations-settings.ts';
 import { runProgram } from '../../support/program.ts';
 
 describe('the programs of package.json', () => {
@@ -19,7 +18,6 @@ describe('the programs of package.json', () => {
   const PROGRAMS = Object.entries({
     start: SERVICE_PAGE,
     demo: DEMO_PAGE,
-    locations: LOCATIONS_PAGE,
   });
   const OTHERS = ['clients', 'keys', 'migrate'];
 

@@ -13,7 +13,6 @@ import {
   LOAD_LIMITS,
   LoadLimit,
 } from '../../../adapters/http/admission/load-limit.ts';
-import { PipelinedRequests } from '../../../adapters/http/admission/pipelined-requests.ts';
 import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay.ts';
 import { ResponsePacing } from '../../../adapters/http/admission/response-pacing.ts';
 import { clientAddressBehind } from '../../../adapters/http/parsing/client-address.ts';
@@ -25,11 +24,25 @@ import type { Route } from '../../../adapters/http/server/koa-application.ts';
 import { ListeningSockets } from '../../../adapters/http/server/listening-sockets.ts';
 import { Lifecycle, type RunningServerParts, startServer } from '../../../adapters/http/server/running-server.ts';
 import { PARTS } from '../../../config/parts.ts';
+import { openRawExchange, readAnswers } from '../../hostile/raw-exchange.ts';
 import { requestToken, send, sendRaw } from '../../support/http.ts';
 import { createHttpServer } from '../../support/http-server.ts';
 import { socketsAt } from '../../support/sockets-of.ts';
 import { until } from '../../support/until.ts';
 import { serviceForSuite } from './service-for-suite.ts';
+
+/** Sends each request when the one before it is answered, and resolves with the statuses when all are answered or the connection has ended. */
+async function statusesInTurn(port: number, requests: readonly string[]): Promise<readonly number[]> {
+  const exchange = openRawExchange(port);
+  const answers = () => readAnswers(exchange.received());
+  for (const [index, text] of requests.entries()) {
+    exchange.write(text);
+    await until(() => answers().length > index || exchange.isClosed(), 'a request is answered');
+  }
+  exchange.end();
+  await exchange.closed;
+  return answers().map(({ status }) => status);
+}
 
 describe('the sockets that listen', () => {
   const HOST = '127.0.0.1';
@@ -249,8 +262,6 @@ describe('the server', () => {
 });
 
 describe('pipelined requests', () => {
-  const MEBIBYTE = 2 ** 20;
-
   /** Each request of `/held` is answered when the test says so. */
   function heldRequests() {
     const begun: { readonly ctx: Exchange; readonly answer: () => void }[] = [];
@@ -270,10 +281,18 @@ describe('pipelined requests', () => {
     let load: LoadLimit;
     let port: number;
     let held: ReturnType<typeof heldRequests>;
+    /** Requests that Node.js has parsed. */
+    let parsed = 0;
+    const countParsed = () => {
+      parsed += 1;
+    };
     const sockets: Socket[] = [];
 
+    beforeAll(() => subscribe('http.server.request.start', countParsed));
+    afterAll(() => void unsubscribe('http.server.request.start', countParsed));
     beforeEach(async () => {
       held = heldRequests();
+      parsed = 0;
       load = new LoadLimit(LOAD_LIMITS);
       server = createHttpServer(
         [{ path: '/held', access: { kind: 'public' }, methods: { GET: held.handler, POST: held.handler } }],
@@ -307,87 +326,83 @@ describe('pipelined requests', () => {
     const numbers = (received: string) =>
       [...received.matchAll(/"number":"(\d+)"/g)].map(([, number]) => Number(number));
 
-    it('are handled one after the other, in order', async () => {
-      const connection = send(requests(4));
-      await until(() => server.load.pipelined === 3, 'three requests wait');
-      for (let number = 0; number < 4; number += 1) {
-        await until(() => held.begun.length === number + 1, `request ${number} has begun`);
-        expect(server.load.pipelined).toBe(3 - number);
-        expect(load.inFlight).toBe(1);
-        held.begun[number]?.answer();
-        await until(() => numbers(connection.received).length === number + 1, `response ${number} has arrived`);
-      }
-      expect(numbers(connection.received)).toEqual([0, 1, 2, 3]);
-      expect(server.load).toMatchObject({ connections: 1, pipelined: 0, pipelinedBytes: 0 });
+    it('close the connection behind the response that is in progress', async () => {
+      const connection = send(get(0));
+      await until(() => held.begun.length === 1, 'the first request has begun');
+      connection.socket.write(
+        `POST /held?number=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n${'a'.repeat(100_000)}`,
+      );
+      await until(() => parsed === 2, 'the second request has arrived');
+      held.begun[0]?.answer();
+      await until(() => connection.closed, 'the connection is closed');
+      expect(numbers(connection.received)).toEqual([0]);
+      expect(connection.received).toMatch(/^Connection: close\r$/m);
+      expect(held.begun).toHaveLength(1);
     });
 
-    it('do not wait for those of other connections', async () => {
-      send(requests(2));
-      await until(() => held.begun.length === 1, 'the first connection has a request in progress');
+    it('end the connection at once if they are more than two, and the request that is in progress', async () => {
+      const connection = send(requests(3));
+      await until(() => connection.closed, 'the client is disconnected');
+      expect(connection.received).toBe('');
+      await until(() => load.inFlight === 0, 'the first request has ended');
+      expect(held.begun).toHaveLength(1);
+      expect(server.load.connections).toBe(0);
+    });
+
+    it('end their own connection alone', async () => {
       const other = send(get(7));
-      await until(() => held.begun.length === 2, 'the other connection has one too');
-      held.begun[1]?.answer();
+      await until(() => held.begun.length === 1, 'another connection has a request in progress');
+      const connection = send(get(0));
+      await until(() => held.begun.length === 2, 'the connection has one too');
+      connection.socket.write(requests(2));
+      await until(() => connection.closed, 'the client is disconnected');
+      held.begun[0]?.answer();
       await until(() => numbers(other.received).length === 1, 'the other connection has its response');
     });
 
-    it('end with their connection: the one in progress hears of it at once, and no other begins', async () => {
-      const connection = send(requests(5));
-      await until(() => server.load.pipelined === 4, 'four requests wait');
-      const [first] = held.begun;
-      connection.socket.destroy();
-      await until(() => first?.ctx.res.closed === true, 'the request in progress hears of it');
-      expect(server.load).toMatchObject({ connections: 0, pipelined: 0, pipelinedBytes: 0 });
-      expect(held.begun).toHaveLength(1);
-    });
-
-    it('may be 16; a client that pipelines more is disconnected', async () => {
-      const connection = send(requests(16));
-      await until(() => server.load.pipelined === 15, 'fifteen requests wait');
-      connection.socket.write(get(17));
-      await until(() => connection.closed, 'the client is disconnected');
-      expect(server.load).toMatchObject({ connections: 0, pipelined: 0, pipelinedBytes: 0 });
-      expect(held.begun).toHaveLength(1);
-    });
-
-    it('are not parsed any further when the client is disconnected, however many were read at once', async () => {
-      let parsed = 0;
-      const count = () => {
-        parsed += 1;
-      };
-      subscribe('http.server.request.start', count);
+    it('are parsed to the end of what was read at once, and none of them begins', async () => {
       const connection = send(requests(1_000));
       await until(() => connection.closed, 'the client is disconnected');
-      unsubscribe('http.server.request.start', count);
-      expect(parsed).toBeGreaterThanOrEqual(17);
-      expect(parsed).toBeLessThanOrEqual(20);
+      expect(parsed).toBeGreaterThan(2);
+      expect(parsed).toBeLessThanOrEqual(1_000);
+      expect(held.begun).toHaveLength(1);
     });
 
-    it('hold a bounded amount of memory, beyond which clients that pipeline are disconnected and others are not', async () => {
+    it('let nobody else wait: with large header fields on 200 connections, others are answered', async () => {
       const header = `X-Long: ${'a'.repeat(7_000)}\r\n`;
       const connections = Array.from({ length: 200 }, () => send(requests(15, header)));
-      await until(() => connections.some(({ closed }) => closed), 'some clients are disconnected');
-      await until(() => held.begun.length >= 200, 'each connection had a request in progress');
-      const { pipelinedBytes } = server.load;
-      expect(pipelinedBytes).toBeGreaterThan(15 * MEBIBYTE);
-      expect(pipelinedBytes).toBeLessThanOrEqual(20 * MEBIBYTE);
-
-      const other = send(get(1, header));
+      await until(() => connections.every(({ closed }) => closed), 'all clients are disconnected');
+      expect(server.load.connections).toBe(0);
       const begun = held.begun.length;
+      const other = send(get(1, header));
       await until(() => held.begun.length > begun, 'a client that does not pipeline is served');
       held.begun.at(-1)?.answer();
       await until(() => numbers(other.received).length === 1, 'it has its response');
     });
 
-    it('count with the body that may arrive before they begin', async () => {
-      const post = (body: string) => `POST /held HTTP/1.1\r\nHost: x\r\n${body}`;
-      send(
-        get(0) + post(`Content-Length: 8000\r\n\r\n${'a'.repeat(8_000)}`) + post('Transfer-Encoding: chunked\r\n\r\n'),
-      );
-      await until(() => server.load.pipelined === 2, 'two requests wait');
-      expect(server.load.pipelinedBytes).toBeGreaterThan(2 * 4_096 + 8_000 + 65_536);
+    it('are none that follow a response, one by one', async () => {
+      const connection = send(get(0));
+      for (let number = 0; number < 4; number += 1) {
+        await until(() => held.begun.length === number + 1, `request ${number} has begun`);
+        held.begun[number]?.answer();
+        await until(() => numbers(connection.received).length === number + 1, `response ${number} has arrived`);
+        connection.socket.write(get(number + 1));
+      }
+      expect(numbers(connection.received)).toEqual([0, 1, 2, 3]);
+      expect(server.load.connections).toBe(1);
     });
 
-    it('close the connection with the response that was in progress when the server began to close', async () => {
+    it('do not begin after a response that closes the connection', async () => {
+      const connection = send(get(0, 'Connection: close\r\n'));
+      await until(() => held.begun.length === 1, 'the request has begun');
+      connection.socket.once('data', () => connection.socket.write(requests(2)));
+      held.begun[0]?.answer();
+      await until(() => server.load.connections === 0, 'the connection is closed');
+      expect(numbers(connection.received)).toEqual([0]);
+      expect(held.begun).toHaveLength(1);
+    });
+
+    it('are none when the server begins to close: the response of the one in progress closes the connection', async () => {
       const connection = send(get(0));
       await until(() => held.begun.length === 1, 'the request has begun');
       const closed = server.close(60_000, () => {});
@@ -395,100 +410,6 @@ describe('pipelined requests', () => {
       await closed;
       await until(() => connection.closed, 'the connection is closed');
       expect(connection.received).toMatch(/^Connection: close\r$/m);
-    });
-
-    it('are answered if they were received before the server closes, and the last response closes the connection', async () => {
-      const connection = send(requests(3));
-      await until(() => server.load.pipelined === 2, 'two requests wait');
-      const closed = server.close(60_000, () => {});
-      for (let number = 0; number < 3; number += 1) {
-        await until(() => held.begun.length === number + 1, `request ${number} has begun`);
-        held.begun[number]?.answer();
-      }
-      await closed;
-      await until(() => connection.closed, 'the connection is closed');
-      expect(numbers(connection.received)).toEqual([0, 1, 2]);
-      expect(connection.received.match(/Connection: close/gi)).toHaveLength(1);
-    });
-
-    it('are answered if they arrive after the server began to close, and before its last response', async () => {
-      const connection = send(get(0));
-      await until(() => held.begun.length === 1, 'the first request has begun');
-      const closed = server.close(60_000, () => {});
-      for (let number = 1; number < 4; number += 1) {
-        connection.socket.write(get(number));
-        await until(() => server.load.pipelined === 1, `request ${number} waits`);
-        held.begun[number - 1]?.answer();
-        await until(() => held.begun.length === number + 1, `request ${number} has begun`);
-      }
-      held.begun[3]?.answer();
-      await closed;
-      await until(() => connection.closed, 'the connection is closed');
-      expect(numbers(connection.received)).toEqual([0, 1, 2, 3]);
-      expect(connection.received.match(/Connection: close/gi)).toHaveLength(1);
-    });
-
-    it('are answered before the connection ends, if bytes that are not HTTP follow them', async () => {
-      const connection = send(`${requests(3)}NONSENSE\r\n\r\n`);
-      for (let number = 0; number < 3; number += 1) {
-        await until(() => held.begun.length === number + 1, `request ${number} has begun`);
-        held.begun[number]?.answer();
-      }
-      await until(() => connection.closed, 'the connection is closed');
-      expect(numbers(connection.received)).toEqual([0, 1, 2]);
-    });
-
-    it('do not begin after a response that closes the connection', async () => {
-      send(requests(1) + get(1, 'Connection: close\r\n') + requests(2));
-      await until(() => held.begun.length === 1, 'the first request has begun');
-      held.begun[0]?.answer();
-      await until(() => held.begun.length === 2, 'the second request has begun');
-      held.begun[1]?.answer();
-      await until(() => server.load.connections === 0, 'the connection is closed');
-      await delay(0);
-      expect(held.begun).toHaveLength(2);
-      expect(server.load).toMatchObject({ pipelined: 0, pipelinedBytes: 0 });
-    });
-  });
-
-  describe('the memory of pipelined requests', () => {
-    const requestWith = (headers: Readonly<Record<string, string>> = {}, url: string | undefined = '/a') =>
-      ({ url, headers, rawHeaders: Object.entries(headers).flat() }) as unknown as IncomingMessage;
-    const bytesOf = (request: IncomingMessage) => {
-      const requests = new PipelinedRequests();
-      requests.add(request);
-      return requests.bytes;
-    };
-
-    it('is 4 KiB for each, its target, and each name and value with 32 bytes more', () => {
-      expect(bytesOf(requestWith())).toBe(4_096 + 2);
-      expect(bytesOf({ ...requestWith(), url: undefined } as unknown as IncomingMessage)).toBe(4_096);
-      expect(bytesOf(requestWith({ host: 'x', accept: '*/*' }))).toBe(
-        4_096 + 2 + (32 + 4) + (32 + 1) + (32 + 6) + (32 + 3),
-      );
-    });
-
-    it.each([
-      ['a body of 8,000 bytes', { 'content-length': '8000' }, 8_000],
-      ['a body of 64 KiB', { 'content-length': '65536' }, 65_536],
-      ['a longer body, of which no more is read ahead', { 'content-length': '16777216' }, 65_536],
-      ['a body in chunks', { 'transfer-encoding': 'chunked' }, 65_536],
-    ])('has room for %s', (_what, headers, body) => {
-      const texts = Object.entries(headers).flat();
-      const head = texts.reduce((bytes, text) => bytes + 32 + text.length, 4_096 + 2);
-      expect(bytesOf(requestWith(headers))).toBe(head + body);
-    });
-
-    it('is full beyond 20 MiB, until a request is no longer there', () => {
-      const requests = new PipelinedRequests();
-      expect([requests.maxBytes, requests.full]).toEqual([20 * MEBIBYTE, false]);
-      const request = requestWith({}, 'a'.repeat(MEBIBYTE - 4_096));
-      for (let count = 0; count < 20; count += 1) requests.add(request);
-      expect([requests.waiting, requests.bytes, requests.full]).toEqual([20, 20 * MEBIBYTE, false]);
-      requests.add(requestWith());
-      expect([requests.waiting, requests.full]).toEqual([21, true]);
-      requests.delete(requestWith());
-      expect([requests.waiting, requests.bytes, requests.full]).toEqual([20, 20 * MEBIBYTE, false]);
     });
   });
 });
@@ -694,13 +615,13 @@ describe('an answer that the client does not read', () => {
     await awaitDisconnection();
   });
 
-  it('is given up also behind requests that wait for it, which do not begin', async () => {
+  it('is given up also before the answer to the next request', async () => {
     await start();
-    await sendUnread(GET('/held').repeat(3));
-    expect(server.load).toMatchObject({ connections: 1, pipelined: 3 });
+    const { socket } = await sendUnread();
+    socket.write(GET('/held'));
     await until(() => server.load.connections === 0, 'the client is disconnected');
-    expect(load.inFlight).toBe(0);
-    expect(server.load).toMatchObject({ pipelined: 0, pipelinedBytes: 0 });
+    answerHeld.resolve();
+    await until(() => load.inFlight === 0, 'the next request has ended');
   });
 
   it('is given up also before the answer to CONNECT', async () => {
@@ -894,16 +815,13 @@ describe('load', () => {
       const server = createHttpServer(routes, { load });
       const { port } = await server.listen({ port: 0, host: '127.0.0.1' });
       const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
-      const statuses = async (text: string) => {
-        const received = await sendRaw(port, `${text}${get('/quick', 'Connection: close\r\n')}`);
-        return [...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
-      };
-      const others = Array.from({ length: 9 }, () => statuses(get('/held')));
+      const last = get('/quick', 'Connection: close\r\n');
+      const others = Array.from({ length: 9 }, () => statusesInTurn(port, [get('/held'), last]));
       await until(() => load.inFlight === 9, 'nine of ten places are taken');
-      expect(await statuses(get('/quick').repeat(3))).toEqual(['200', '200', '200', '503']);
-      expect(await statuses('')).toEqual(['200']);
+      expect(await statusesInTurn(port, [...Array(3).fill(get('/quick')), last])).toEqual([200, 200, 200, 503]);
+      expect(await statusesInTurn(port, [last])).toEqual([200]);
       held.resolve();
-      expect((await Promise.all(others)).flat()).toEqual(Array(18).fill('200'));
+      expect((await Promise.all(others)).flat()).toEqual(Array(18).fill(200));
       await server.close(0, () => {});
     });
   });
@@ -986,9 +904,8 @@ describe('delays of rejections', () => {
     });
 
     it('is answered at once and closed', async () => {
-      const received = await sendRaw(service().port, 'GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(6));
-      expect(received.match(/HTTP\/1\.1 401/g)).toHaveLength(4);
-      expect(received.match(/Connection: close/gi)).toHaveLength(1);
+      const refused = Array(6).fill('GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n');
+      expect(await statusesInTurn(service().port, refused)).toEqual([401, 401, 401, 401]);
     });
   });
 
@@ -1004,7 +921,9 @@ describe('delays of rejections', () => {
       const server = createHttpServer([route], { rejectionDelay });
       const { port } = await server.listen({ port: 0, host: '127.0.0.1' });
       const socket = connect(port, '127.0.0.1');
-      socket.write(`GET /rejected HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${'a'.repeat(7_000)}\r\n\r\n`.repeat(2));
+      const rejected = `GET /rejected HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${'a'.repeat(7_000)}\r\n\r\n`;
+      socket.write(rejected);
+      socket.once('data', () => socket.write(rejected));
       await until(() => rejectionDelay.waiting === 1, 'the second rejection waits');
       expect(contexts.map(({ req }) => req.rawHeaders.length)).toEqual([0, 0]);
       expect(contexts.at(-1)).toMatchObject({
@@ -1114,9 +1033,7 @@ describe('pacing of responses', () => {
       const route = { path: '/refused', access: { kind: 'public' }, methods: refuse } as const;
       const server = createHttpServer([route], { responsePacing: new ResponsePacing({ perPass: 0, waiting: 0 }) });
       const { port } = await server.listen({ port: 0, host: '127.0.0.1' });
-      const received = await sendRaw(port, 'GET /refused HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3));
-      expect(received.match(/HTTP\/1\.1 404/g)).toHaveLength(1);
-      expect(received).toMatch(/Connection: close/i);
+      expect(await statusesInTurn(port, Array(3).fill('GET /refused HTTP/1.1\r\nHost: x\r\n\r\n'))).toEqual([404]);
       await server.close(0, () => {});
     });
   });

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { importJWK, type JWK } from 'jose';
-import { isLowS } from '../../../adapters/jwt/ecdsa-der-signature.ts';
 import { verifyCompactJws } from '../../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoAssertionVerifier } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import type { ClientAssertion } from '../../../domain/client-assertion.ts';
@@ -55,25 +54,19 @@ describe('verifyCompactJws by the Wycheproof vectors for JSON Web Signatures', (
   it.each([
     ['PS256', 50],
     ['ES256', 39],
-  ])(
-    'takes all %s vectors as they are marked: %d, except an empty payload, PS384 and the other spelling of ES256',
-    async (alg, count) => {
-      const vectors = groups.flatMap(({ public: jwk, tests }) =>
-        jwk?.alg === alg ? tests.map((one) => ({ jwk, ...one })) : [],
-      );
-      const disagreements: string[] = [];
-      for (const { jwk, tcId, comment, jws, result } of vectors) {
-        const isOther =
-          comment === 'emptyPayload' ||
-          algOf(jws) !== alg ||
-          (alg === 'ES256' && !isLowS(Buffer.from(jws.split('.')[2] ?? '', 'base64url')));
-        const actual = (await isAccepted(jws, jwk)) ? 'valid' : 'invalid';
-        if (actual !== (isOther ? 'invalid' : result)) disagreements.push(`${tcId} ${comment}: ${actual}`);
-      }
-      expect(disagreements).toEqual([]);
-      expect(vectors).toHaveLength(count);
-    },
-  );
+  ])('takes all %s vectors as they are marked: %d, except an empty payload and PS384', async (alg, count) => {
+    const vectors = groups.flatMap(({ public: jwk, tests }) =>
+      jwk?.alg === alg ? tests.map((one) => ({ jwk, ...one })) : [],
+    );
+    const disagreements: string[] = [];
+    for (const { jwk, tcId, comment, jws, result } of vectors) {
+      const isOther = comment === 'emptyPayload' || algOf(jws) !== alg;
+      const actual = (await isAccepted(jws, jwk)) ? 'valid' : 'invalid';
+      if (actual !== (isOther ? 'invalid' : result)) disagreements.push(`${tcId} ${comment}: ${actual}`);
+    }
+    expect(disagreements).toEqual([]);
+    expect(vectors).toHaveLength(count);
+  });
 
   it('cannot use a key whose key_ops allow only encryption', async () => {
     const keys = groups.flatMap(({ public: jwk }) => (jwk?.kty === 'RSA' && jwk.key_ops?.[0] === 'encrypt' ? jwk : []));

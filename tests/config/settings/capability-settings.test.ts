@@ -1,44 +1,6 @@
-import { describe, expect, it, test } from '@jest/globals';
-import { readLocationsSettings } from '../../../config/programs/locations-settings.ts';
+import { describe, expect, test } from '@jest/globals';
 import { readRuleCheck } from '../../../config/programs/rule-check.ts';
 import { failure, success } from '../../../domain/result.ts';
-import { problemsIn } from '../../support/problems.ts';
-
-describe('readLocationsSettings', () => {
-  const REQUIRED = { JWKS_URI: 'https://auth.test/oauth2/jwks', TOKEN_ISSUER: 'https://auth.test' };
-
-  function problemsOf(environment: Record<string, string>): readonly string[] {
-    const settings = readLocationsSettings(environment);
-    return problemsIn(settings);
-  }
-
-  it('reports every problem at once, with the name of the setting', () => {
-    expect(problemsOf({ PORT: 'x', TOKEN_TYPO: 'x', JWKS_URL: 'x', LOCATION_ORDER: 'x' })).toEqual([
-      'PORT: must be a whole number from 0 to 65535',
-      'JWKS_URI: must be set',
-      'TOKEN_ISSUER: must be set',
-      'TOKEN_TYPO: is not a setting of this service',
-      'JWKS_URL: is not a setting of this service: did you mean JWKS_URI?',
-      'LOCATION_ORDER: is not a setting of this service',
-    ]);
-  });
-
-  it.each(['auth.test', 'file:///keys', 'https://user:its-password@auth.test', 'https://auth.test#x', 'https://a b'])(
-    'refuses the key set URL %s, without repeating it',
-    (JWKS_URI) => {
-      expect(problemsOf({ ...REQUIRED, JWKS_URI })).toEqual([
-        'JWKS_URI: must be an http or https URL without user and fragment',
-      ]);
-    },
-  );
-
-  it.each(['http://127.0.0.1:8080/oauth2/jwks', 'https://auth.test/keys?tenant=1', 'https://auth.test'])(
-    'accepts the key set URL %s',
-    (JWKS_URI) => {
-      expect(problemsOf({ ...REQUIRED, JWKS_URI })).toEqual([]);
-    },
-  );
-});
 
 describe('the check of rules for workloads', () => {
   const GITLAB = { issuer: 'https://gitlab.com', subject: 'project_path:a/b:ref', claims: {} };
