@@ -187,7 +187,6 @@ describe('the size of the pool of threads', () => {
       'doctor',
       'health-check',
       'keys',
-      'locations',
       'main',
       'migrate',
       'program',
