@@ -2,7 +2,7 @@ import type { PeerCertificate } from 'node:tls';
 import { type Problem, problemIn } from '../../domain/problem.ts';
 
 /** Shows who has or wants a lock that stops a read, and who blocks them, as an idle transaction does. Every role may see that. */
-const LOCK_HOLDERS = `select pid, pg_blocking_pids(pid) as blocked_by, state, query from pg_stat_activity where pid in (select pid from pg_locks where locktype = 'relation' and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock') union select unnest(pg_blocking_pids(pid)) from pg_locks where not granted)`;
+const LOCK_HOLDERS = `select pid, pg_blocking_pids(pid) as blocked_by, state, query from pg_stat_activity where pid in (select pid from pg_locks where locktype = 'relation' and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock') union select pg_catalog.unnest(pg_blocking_pids(pid)) from pg_locks where not granted)`;
 
 /** The code of Node.js for a certificate of another host. */
 const ALTNAME = 'ERR_TLS_CERT_ALTNAME_INVALID';
