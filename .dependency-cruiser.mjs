@@ -20,6 +20,7 @@ const PACKAGES_OF_ADAPTERS = {
   'prom-client': '@prometheus-io/client',
   'proxy-protocol': 'none',
   secrets: 'bcrypt|lru-cache',
+  sql: 'none',
   sqlite: 'none',
   system: 'none',
   tls: 'none',

@@ -18,7 +18,7 @@ const REASON_OF_VERDICT = {
 } as const satisfies Record<Exclude<SecretVerdict, 'match'>, RefusalReason>;
 
 export interface AuthenticateBySecretParts {
-  readonly clients: ClientRepository;
+  readonly clients: Pick<ClientRepository, 'findByClientId' | 'findSecret'>;
   readonly attempts: Attempts;
   readonly verifiedSecrets: VerifiedSecrets;
   readonly slots: VerificationSlots;

@@ -1,6 +1,14 @@
 import { ClientRegistration, type ClientRegistrationFields } from '../domain/client-registration.ts';
+import {
+  readConditions,
+  readKeys,
+  readResources,
+  type StoredDocument,
+  selectSecret,
+} from '../domain/details-document.ts';
 import type { Problem } from '../domain/problem.ts';
-import type { ClientLookup } from './ports/client-repository.ts';
+import { StoredSecret } from '../domain/stored-secret.ts';
+import type { ClientLookup, ClientWithKeys, FederatedCandidate, FederatedIdentity } from './ports/client-repository.ts';
 
 /** What a stored registration means: it is broken if it breaks a rule of the domain. */
 export function lookupOf(fields: ClientRegistrationFields): Exclude<ClientLookup, { kind: 'unknown' }> {
@@ -8,6 +16,74 @@ export function lookupOf(fields: ClientRegistrationFields): Exclude<ClientLookup
   return registration.ok
     ? { kind: 'found', registration: registration.value }
     : { kind: 'broken', problem: registration.problem };
+}
+
+/** A row of a storage: the columns of a client, and of its details at least what the look-up needs. */
+export interface ClientRow extends Omit<ClientRegistrationFields, 'resources'> {
+  /** A JSON object. */
+  readonly details: string;
+}
+
+const EMPTY: StoredDocument = {};
+
+function documentOf({ details }: Pick<ClientRow, 'details'>): StoredDocument {
+  return details === '{}' ? EMPTY : Object(JSON.parse(details));
+}
+
+/** The secret of a client that an id selects. @param row its secret without an id, and of its details at least the secrets. */
+export function secretOfRow(
+  row: Pick<ClientRow, 'clientSecret' | 'details'>,
+  now: number,
+  secretId?: string,
+): StoredSecret {
+  return StoredSecret.parse(selectSecret(row.clientSecret, documentOf(row), now, secretId));
+}
+
+/** The registration that a row means, with the secret that an id selects. */
+export function lookupOfRow(
+  row: ClientRow,
+  now: number,
+  secretId?: string,
+): Exclude<ClientLookup, { kind: 'unknown' }> {
+  const document = documentOf(row);
+  const clientSecret = selectSecret(row.clientSecret, document, now, secretId);
+  return lookupOf({ ...row, clientSecret, resources: readResources(document) });
+}
+
+/** A key that nobody can have: no point has these coordinates. */
+const NO_KEYS = JSON.stringify({
+  jwks: { keys: [{ kty: 'EC', crv: 'P-256', x: 'A'.repeat(43), y: 'A'.repeat(43), kid: 'none', alg: 'ES256' }] },
+});
+
+/**
+ * The registration and the keys of a row. Without a row, the same work is done with a key that nobody has.
+ *
+ * @param other the row of another client, read in the place of the one that is missing.
+ */
+export function keysOfRow(
+  row: ClientRow | undefined,
+  other: ClientRow | undefined,
+  log: (line: BrokenRegistration) => void,
+  now: number,
+): ClientWithKeys {
+  const read = row ?? other;
+  const keys = readKeys(documentOf({ details: read?.details ?? NO_KEYS }));
+  if (row === undefined) return { lookup: { kind: 'unknown' }, keys: [] };
+  const usable = keys.flatMap((key) => {
+    if (!key.ok) log({ event: 'registration_broken', client_id: row.clientId, field: 'jwks', rule: key.problem });
+    return key.ok ? key.value : [];
+  });
+  return { lookup: lookupOfRow(row, now), keys: usable };
+}
+
+/** What the row of a client with rules means for an identity. */
+export function candidatesOfRow(
+  row: ClientRow,
+  identity: FederatedIdentity,
+  now: number,
+): readonly FederatedCandidate[] {
+  const lookup = lookupOfRow(row, now);
+  return readConditions(documentOf(row), identity).map((claims) => ({ clientId: row.clientId, lookup, claims }));
 }
 
 /** A storage without a single client is in order, and hardly meant like this: for `/readyz` and the log. */

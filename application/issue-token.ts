@@ -8,7 +8,6 @@ import type { TokenPolicy } from '../domain/token-policy.ts';
 import type { AuditLog } from './ports/audit-log.ts';
 import type { Caller, RequestOrigin } from './ports/caller.ts';
 import type { ClientAuthentication, ClientCredentials } from './ports/client-credentials.ts';
-import type { ClientResources } from './ports/client-resources.ts';
 import type { Clock } from './ports/clock.ts';
 import type { IdGenerator } from './ports/id-generator.ts';
 import type { TokenSigner } from './ports/token-signer.ts';
@@ -49,7 +48,6 @@ export interface TokenReuse {
 
 interface IssueTokenParts {
   readonly authenticateClient: ClientAuthentication<ClientCredentials>;
-  readonly clientResources: ClientResources;
   readonly policy: TokenPolicy;
   readonly signer: TokenSigner;
   readonly clock: Clock;
@@ -58,8 +56,6 @@ interface IssueTokenParts {
   /** By default each request gets a new token. */
   readonly reuse?: TokenReuse | undefined;
 }
-
-const NO_RESOURCES = success<readonly string[]>([]);
 
 /** The client credentials grant (RFC 6749 section 4.4): issues an access token for valid credentials. */
 export class IssueToken {
@@ -93,7 +89,7 @@ export class IssueToken {
 
     const granted = policy.grantScope(client.value, requested?.value);
     if (!granted.ok) return granted;
-    const targets = resources.length === 0 ? NO_RESOURCES : await this.#grantResources(client.value, resources);
+    const targets = policy.grantResources(client.value, resources);
     if (!targets.ok) return targets;
 
     const [registration, now] = [client.value, clock.now()];
@@ -115,15 +111,6 @@ export class IssueToken {
       return refused(resources.length === 0 ? 'scope_too_long' : 'resources_too_long', registration.clientId);
     }
     return success(issued);
-  }
-
-  /** The only look-up that depends on what the client asks for. */
-  async #grantResources(
-    client: ClientRegistration,
-    requested: readonly string[],
-  ): Promise<Result<readonly string[], Refusal>> {
-    const registered = await this.#parts.clientResources.findResources(client);
-    return this.#parts.policy.grantResources(client, registered, requested);
   }
 
   #record(outcome: Result<IssuedToken, Refusal>, { requestId, remoteAddress }: RequestOrigin): Promise<void> {

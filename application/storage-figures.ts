@@ -1,9 +1,5 @@
-import type { ExpiringCredentials } from '../domain/client-details.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import type { Dependency } from './ports/health-check.ts';
-
-/** Between two counts of what expires within 30 days, which changes slowly: nobody who reads the metrics waits for the storage. */
-const EXPIRING_COUNTED_EVERY_MS = 60_000;
 
 /** How long a start waits for the costs of stored secrets. With millions of rows they are known later. */
 const COSTS_AWAITED_MS = 500;
@@ -38,30 +34,13 @@ export function readCosts(
   });
 }
 
-/** What is read of all registrations, beside requests. Neither rejects. */
-interface FigureReaders {
-  /** The credentials that expire soon, without those that could not be counted. */
-  countExpiring(): Promise<Partial<ExpiringCredentials>>;
-  /** The BCrypt costs of stored secrets; undefined if they could not be read. */
-  findCosts(): Promise<readonly number[] | undefined>;
-}
-
-/** Counts from now on, and reads the costs when it is asked to, until the storage is closed. */
-export function followFigures(storage: Dependency, { countExpiring, findCosts }: FigureReaders) {
-  let expiring: Partial<ExpiringCredentials> = {};
-  const counting = new PeriodicTask(async () => {
-    expiring = await countExpiring();
-    return EXPIRING_COUNTED_EVERY_MS;
-  });
-  const tasks = [counting];
-  void counting.start();
+/** Reads the BCrypt costs of a storage when it is asked to, until the storage is closed. @param findCosts as of `readCosts`. */
+export function followCosts(storage: Dependency, findCosts: () => Promise<readonly number[] | undefined>) {
+  let reading: PeriodicTask | undefined;
   return {
-    /** The last count, without what could not be counted: a count that failed, or a table that is missing. */
-    expiring: () => expiring,
     /** Resolves after the first attempt to read the costs, and after COSTS_AWAITED_MS at the latest. */
     async readCosts(onFound: (costs: readonly number[]) => void): Promise<void> {
-      const reading = readCosts(findCosts, onFound);
-      tasks.push(reading);
+      reading = readCosts(findCosts, onFound);
       const { promise: waited, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, COSTS_AWAITED_MS);
       await Promise.race([reading.start(), waited]);
@@ -71,7 +50,7 @@ export function followFigures(storage: Dependency, { countExpiring, findCosts }:
       name: storage.name,
       readiness: () => storage.readiness(),
       async close(): Promise<void> {
-        for (const task of tasks) task.close();
+        reading?.close();
         await storage.close();
       },
     },

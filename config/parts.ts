@@ -13,7 +13,6 @@ import type { IssueToken } from '../application/issue-token.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
 import type { ClientAuthentication, ClientCredentials } from '../application/ports/client-credentials.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
-import type { ClientResources } from '../application/ports/client-resources.ts';
 import type { Clock, MonotonicClock } from '../application/ports/clock.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
 import type { KeyFactory, KeyProvider } from '../application/ports/key-provider.ts';
@@ -55,7 +54,6 @@ export const PARTS = {
   auditLog: token<AuditLog>('AuditLog'),
   storage: token<Storage>('Storage'),
   clientRepository: token<ClientRepository>('ClientRepository'),
-  clientResources: token<ClientResources>('ClientResources'),
   verificationQueue: token<VerificationQueue>('VerificationQueue'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),
   assertionQueue: token<VerificationQueue>('assertion VerificationQueue'),

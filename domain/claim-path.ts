@@ -1,5 +1,3 @@
-import { parseJson } from './parse-json.ts';
-
 /** A path is at most this long, in characters. */
 const CLAIM_PATH_MAX = 512;
 
@@ -36,13 +34,4 @@ export function unmetConditions(conditions: Readonly<Record<string, string>>, cl
   return Object.entries(conditions)
     .filter(([path, text]) => claimAt(claims, path) !== text)
     .map(([path]) => path);
-}
-
-/** Conditions as a storage has them: a JSON object of texts. Undefined for anything else, which a row that was changed by hand may hold. */
-export function readConditions(json: string): Readonly<Record<string, string>> | undefined {
-  const value = parseJson(json);
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject && Object.values(value).every((text) => typeof text === 'string')
-    ? (value as Readonly<Record<string, string>>)
-    : undefined;
 }

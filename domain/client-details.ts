@@ -45,7 +45,7 @@ export interface FederatedSubject {
   readonly claims: Readonly<Record<string, string>>;
 }
 
-/** What a registration has beyond the five columns of the table `clients`. */
+/** What a registration has beside the five columns of the specification: the column `details`, as `documentOf` writes it. */
 export interface ClientDetails {
   readonly secrets: readonly NamedSecret[];
   readonly keys: readonly ClientKey[];
@@ -55,6 +55,8 @@ export interface ClientDetails {
 }
 
 export const NO_DETAILS = { secrets: [], keys: [], subjects: [], resources: [] } as const satisfies ClientDetails;
+
+export const DETAIL_KINDS = ['secrets', 'keys', 'subjects', 'resources'] as const satisfies (keyof ClientDetails)[];
 
 /** What each kind is called in a clients file. */
 export const DETAIL_MEMBERS = {
@@ -70,9 +72,6 @@ export const DETAILS_MAX = { secrets: 2, keys: 10, subjects: 50, resources: 20 }
 const NAME_MAX_LENGTH = 255;
 const TEXT_MAX_LENGTH = 2_000;
 const CLAIMS_MAX = 20;
-
-/** More bytes than valid claims have in JSON. */
-export const CLAIMS_BYTES_MAX = 200_000;
 
 /** The entry that breaks a rule, by its kind and position, and the rule; never a value. */
 export interface DetailsProblem {
@@ -167,23 +166,4 @@ function isText(text: string, maxLength: number): boolean {
 
 export function hasExpired({ expires_at = Infinity }: Expiring, now: number): boolean {
   return expires_at <= now;
-}
-
-/** Seconds before its expiry from which on a credential counts as one that expires soon: 30 days. */
-export const EXPIRES_SOON_SECONDS = 2_592_000;
-
-/** How many credentials that are valid now expire soon, so that an operator can replace them in time. */
-export interface ExpiringCredentials {
-  readonly secrets: number;
-  readonly keys: number;
-}
-
-export function countExpiring(all: readonly Partial<ClientDetails>[], now: number): ExpiringCredentials {
-  const isExpiring = (entry: Expiring) => !hasExpired(entry, now) && hasExpired(entry, now + EXPIRES_SOON_SECONDS);
-  const counts = { secrets: 0, keys: 0 };
-  for (const { secrets = [], keys = [] } of all) {
-    counts.secrets += secrets.filter(isExpiring).length;
-    counts.keys += keys.filter(isExpiring).length;
-  }
-  return counts;
 }

@@ -10,9 +10,8 @@ export const GRANT_TYPE = 'client_credentials';
 /** The longest client identifier, in Unicode characters. */
 const CLIENT_ID_MAX_LENGTH = 255;
 
-/** The longest secret, name and scope, in UTF-16 code units, and what a storage reads at most of a text of a client: each request reads it. */
+/** The longest secret, name and scope, in UTF-16 code units: each request reads them. */
 export const FIELD_MAX_LENGTH = 20_000;
-export const FIELD_BYTES_MAX = 3 * FIELD_MAX_LENGTH;
 
 /**
  * Whether a text can be a client identifier: 1 to 255 Unicode characters, none of them a control character. Wider than
@@ -34,10 +33,12 @@ export interface ClientRegistrationFields {
   readonly clientName: string;
   /** Space-delimited (RFC 6749 section 3.3). */
   readonly scope: string;
+  /** The resources that the client may name in a token request (RFC 8707). */
+  readonly resources?: readonly string[];
 }
 
 /** A client to register. Storage gives it its `id`. A kind of details that is absent says nothing; an empty one says that there are none. */
-export interface NewClient extends Omit<ClientRegistrationFields, 'id'> {
+export interface NewClient extends Omit<ClientRegistrationFields, 'id' | 'resources'> {
   readonly details?: Partial<ClientDetails>;
 }
 
@@ -48,11 +49,11 @@ export const MEMBER_NAMES = {
   clientSecret: 'client_secret',
   clientName: 'client_name',
   scope: 'scope',
-} as const satisfies Record<keyof ClientRegistrationFields, string>;
+} as const satisfies Record<Exclude<keyof ClientRegistrationFields, 'resources'>, string>;
 
 /** The field that breaks an invariant, and the invariant; never the field's value. */
 export interface RegistrationProblem {
-  readonly field: keyof ClientRegistrationFields;
+  readonly field: keyof typeof MEMBER_NAMES;
   readonly rule: string;
 }
 
@@ -68,6 +69,7 @@ export class ClientRegistration {
   readonly clientSecret: StoredSecret;
   readonly clientName: string;
   readonly scope: Scope;
+  readonly resources: readonly string[];
 
   private constructor(fields: ClientRegistrationFields, clientSecret: StoredSecret, scope: Scope) {
     this.id = fields.id;
@@ -75,6 +77,7 @@ export class ClientRegistration {
     this.clientSecret = clientSecret;
     this.clientName = fields.clientName;
     this.scope = scope;
+    this.resources = fields.resources ?? [];
     Object.freeze(this);
   }
 

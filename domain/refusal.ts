@@ -37,7 +37,7 @@ export const REASONS = {
   stored_secret_unusable: {
     code: 'invalid_client',
     meaning:
-      'The client is disabled, or its stored secret cannot be compared: not BCrypt, a cost outside the limits, or {noop} in the table. Enable it, or give it a new secret with `npm run clients -- rotate`. If its secrets have ids, `npm run doctor` says whether the service may read client_secrets.',
+      'The client is disabled, or its stored secret cannot be compared: not BCrypt, a cost outside the limits, or {noop} in the table. Enable it, or give it a new secret with `npm run clients -- rotate`.',
     changes: 'registration',
   },
   presented_secret_unusable: {

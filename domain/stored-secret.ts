@@ -75,16 +75,6 @@ export function secretIdOf(presented: string): string | undefined {
   return ID_OF_SECRET.exec(presented)?.[1];
 }
 
-/**
- * The stored secret that a presented one is compared with: the one that its id selects, if there is one, otherwise the
- * one without an id. The lock of a disabled client counts for both.
- *
- * @param stored the secret without an id, with the lock if there is one.
- */
-export function selectSecret(stored: string, named: string | undefined): string {
-  return named === undefined || isLocked(stored) ? stored : named;
-}
-
 /** The stored secret of a client that has none, as in `/etc/shadow`: it authenticates in another way. */
 export const NO_SECRET = '*';
 

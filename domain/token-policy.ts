@@ -55,8 +55,7 @@ export class TokenPolicy {
 
   /** The resources that a request gets, in their registered spelling (RFC 8707 section 2). Never an unregistered one. */
   grantResources(
-    { clientId }: ClientRegistration,
-    registered: readonly string[],
+    { clientId, resources: registered }: ClientRegistration,
     requested: readonly string[],
   ): Result<readonly string[], Refusal> {
     const granted = selectResources(registered, requested);

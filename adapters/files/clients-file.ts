@@ -1,6 +1,12 @@
 import { z } from 'zod';
-import { ENTRY_BYTES_MAX, type ImportEntry, type ImportProblem } from '../../application/ports/client-store.ts';
 import {
+  ENTRY_BYTES_MAX,
+  type ImportEntry,
+  type ImportProblem,
+  type ReadDetails,
+} from '../../application/ports/client-store.ts';
+import {
+  type ClientDetails,
   type ClientKey,
   checkDetails,
   DETAIL_MEMBERS,
@@ -9,6 +15,7 @@ import {
   NO_DETAILS,
 } from '../../domain/client-details.ts';
 import { ClientRegistration, MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
+import { documentOf } from '../../domain/details-document.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -59,29 +66,33 @@ const SUBJECT = entryOf({
     .default({}),
 });
 
+const DETAILS = {
+  secrets: listOf(SECRET),
+  jwks: z.looseObject({ keys: z.array(KEY, 'must be an array') }, 'must be a JWK set').exactOptional(),
+  federated_subjects: listOf(SUBJECT),
+  resources: listOf(TEXT),
+};
+
+const DOCUMENT = entryOf(DETAILS);
+
+function detailsOf({ secrets, jwks, federated_subjects: subjects, resources }: z.output<typeof DOCUMENT>) {
+  return {
+    ...(secrets && { secrets }),
+    ...(jwks && { keys: jwks.keys }),
+    ...(subjects && { subjects }),
+    ...(resources && { resources }),
+  } satisfies Partial<ClientDetails>;
+}
+
 const CLIENT = z
   .strictObject(
-    {
-      client_id: TEXT,
-      client_secret: TEXT,
-      client_name: TEXT,
-      scope: TEXT,
-      secrets: listOf(SECRET),
-      jwks: z.looseObject({ keys: z.array(KEY, 'must be an array') }, 'must be a JWK set').exactOptional(),
-      federated_subjects: listOf(SUBJECT),
-      resources: listOf(TEXT),
-    },
+    { client_id: TEXT, client_secret: TEXT, client_name: TEXT, scope: TEXT, ...DETAILS },
     { error: ({ code }) => (code === 'unrecognized_keys' ? OTHER_MEMBERS : 'must be an object') },
   )
-  .transform(({ client_id, client_secret, client_name, scope, jwks, ...members }, { addIssue }): NewClient => {
+  .transform(({ client_id, client_secret, client_name, scope, ...document }, { addIssue }): NewClient => {
     const client = { clientId: client_id, clientSecret: client_secret, clientName: client_name, scope };
-    const { secrets, federated_subjects: subjects, resources } = members;
-    const details = {
-      ...(secrets && { secrets }),
-      ...(jwks && { keys: jwks.keys }),
-      ...(subjects && { subjects }),
-      ...(resources && { resources }),
-    };
+    const details = detailsOf(document);
+    const { secrets } = details;
     const problem = (member: string, message: string) => addIssue({ code: 'custom', path: [member], message });
     const unlocked = unlock(client_secret);
     // The id is assigned later; the invariants of the other fields do not depend on it.
@@ -114,22 +125,24 @@ const ENTRY = z.preprocess((entry) => {
 
 /** Writes what readClientsFile reads: an entry on one line, or why it would be refused. It has each list, so that it says all of the client. */
 export function formatClient({ details, ...client }: NewClient): Result<string, readonly string[]> {
-  const { secrets, keys, subjects, resources } = { ...NO_DETAILS, ...details };
   const text = JSON.stringify({
     client_id: client.clientId,
     client_secret: client.clientSecret,
     client_name: client.clientName,
     scope: client.scope,
-    secrets: secrets.map(({ encoded, ...secret }) => ({ ...secret, client_secret: encoded })),
-    jwks: { keys: keys.map(({ jwk, expires_at }) => ({ ...jwk, expires_at })) },
-    federated_subjects: subjects,
-    resources,
-  } satisfies Record<keyof z.input<typeof CLIENT>, unknown>);
+    ...documentOf({ ...NO_DETAILS, ...details }),
+  });
   const printable = printableJsonText(text);
   if (Buffer.byteLength(printable) > ENTRY_BYTES_MAX) return failure([`it is longer than ${ENTRY_BYTES_MAX} bytes`]);
   const read = readEntry(success(JSON.parse(printable)), 0);
   return read.ok ? success(printable) : failure(read.problem.map((problem) => problem.text));
 }
+
+/** Reads the details of a stored client, or says what is wrong with them; never with a value. */
+export const readDetails: ReadDetails = (document) => {
+  const read = DOCUMENT.safeParse(document);
+  return read.success ? success(detailsOf(read.data)) : failure(read.error.issues.map(describeIssue));
+};
 
 /**
  * Reads the JSON of a clients file: an array of objects with the members `client_id`, `client_secret` (a BCrypt encoding
@@ -163,12 +176,11 @@ function readEntry(entry: JsonEntry, position: number): ImportEntry {
   }
   const client = ENTRY.safeParse(entry.value);
   if (client.success) return success(client.data);
-  return failure(
-    client.error.issues.map(({ path: [member = 'it', ...inner], message }) => ({
-      position,
-      text: `${[member, ...inner].map(String).join('.')} ${message}`,
-    })),
-  );
+  return failure(client.error.issues.map((issue) => ({ position, text: describeIssue(issue) })));
+}
+
+function describeIssue({ path: [member = 'it', ...inner], message }: z.core.$ZodIssue): string {
+  return `${[member, ...inner].map(String).join('.')} ${message}`;
 }
 
 function describe({ position, text }: ImportProblem): string {

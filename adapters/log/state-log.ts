@@ -15,7 +15,6 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   registration_broken: 'warn',
   schema_shared: 'warn',
   search_path_unsafe: 'warn',
-  table_shadowed: 'warn',
   connection_failed: 'warn',
   proxy_header_refused: 'warn',
 };

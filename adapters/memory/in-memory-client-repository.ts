@@ -1,22 +1,27 @@
 import { lookupOf } from '../../application/client-lookup.ts';
-import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
+import {
+  type ClientLookup,
+  type ClientRepository,
+  type ClientWithKeys,
+  FEDERATED_CANDIDATES_MAX,
+  type FederatedCandidate,
+  type FederatedIdentity,
+} from '../../application/ports/client-repository.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
-import { hasExpired, type NamedSecret } from '../../domain/client-details.ts';
+import { type ClientKey, type FederatedSubject, hasExpired, type NamedSecret } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
-import { StoredSecret, selectSecret } from '../../domain/stored-secret.ts';
+import { isLocked, StoredSecret } from '../../domain/stored-secret.ts';
 
-/** A client's registration for each of its secrets. */
-interface Client {
-  readonly lookup: ClientLookup;
+/** A registration with one of its secrets. */
+interface WithSecret {
+  readonly lookup: Exclude<ClientLookup, { kind: 'unknown' }>;
   readonly secret: StoredSecret;
-  readonly named: readonly SecretOfClient[];
 }
 
-/** The registration with the secret that an id selects, until the secret expires. */
-interface SecretOfClient extends Omit<NamedSecret, 'encoded'> {
-  readonly lookup: ClientLookup;
-  readonly secret: StoredSecret;
+interface Client extends WithSecret {
+  readonly named: readonly (WithSecret & Omit<NamedSecret, 'encoded'>)[];
+  readonly keys: readonly ClientKey[];
 }
 
 /** Registrations in this process's memory. Added clients are copied, and returned registrations are immutable. */
@@ -24,6 +29,8 @@ export class InMemoryClientRepository implements ClientRepository {
   readonly #ids: IdGenerator;
   readonly #clock: Clock;
   readonly #clients = new Map<string, Client>();
+  /** The conditions of the rules for each identity, by client id. */
+  readonly #rules = new Map<string, Map<string, FederatedSubject['claims']>>();
 
   constructor(ids: IdGenerator, clock: Clock, clients: readonly NewClient[] = []) {
     this.#ids = ids;
@@ -32,22 +39,27 @@ export class InMemoryClientRepository implements ClientRepository {
   }
 
   /** Registers a client under a new random id. Throws if the client id is taken. */
-  add(client: NewClient): void {
-    if (this.#clients.has(client.clientId)) throw new Error('a client of this id is registered already');
+  add({ details = {}, ...client }: NewClient): void {
+    const { clientId } = client;
+    if (this.#clients.has(clientId)) throw new Error('a client of this id is registered already');
+    const { secrets = [], keys = [], subjects = [], resources = [] } = details;
     const id = this.#ids.uuid();
-    const withSecret = (clientSecret: string) => ({
-      lookup: lookupOf({ ...client, id, clientSecret }),
+    const withSecret = (clientSecret: string): WithSecret => ({
+      lookup: lookupOf({ ...client, id, clientSecret, resources: Object.freeze([...resources]) }),
       secret: StoredSecret.parse(clientSecret),
     });
-    const named = (client.details?.secrets ?? []).map(({ encoded, ...secret }) => ({
-      ...secret,
-      ...withSecret(selectSecret(client.clientSecret, encoded)),
-    }));
-    this.#clients.set(client.clientId, { ...withSecret(client.clientSecret), named });
+    const usable = isLocked(client.clientSecret) ? [] : secrets;
+    const named = usable.map(({ encoded, ...secret }) => ({ ...secret, ...withSecret(encoded) }));
+    this.#clients.set(clientId, { ...withSecret(client.clientSecret), named, keys: [...keys] });
+    for (const { claims, ...identity } of subjects) {
+      const rules = this.#rules.get(keyOf(identity)) ?? new Map();
+      this.#rules.set(keyOf(identity), rules.set(clientId, claims));
+    }
   }
 
   remove(clientId: string): void {
     this.#clients.delete(clientId);
+    for (const rules of this.#rules.values()) rules.delete(clientId);
   }
 
   async findByClientId(clientId: string, secretId?: string): Promise<ClientLookup> {
@@ -58,10 +70,30 @@ export class InMemoryClientRepository implements ClientRepository {
     return this.#find(clientId, secretId)?.secret;
   }
 
-  #find(clientId: string, secretId: string | undefined): Pick<Client, 'lookup' | 'secret'> | undefined {
+  async findWithKeys(clientId: string): Promise<ClientWithKeys> {
+    const { lookup, keys } = this.#clients.get(clientId) ?? { lookup: { kind: 'unknown' }, keys: [] };
+    return { lookup, keys };
+  }
+
+  async findBySubject(identity: FederatedIdentity): Promise<readonly FederatedCandidate[]> {
+    const ids = [...(this.#rules.get(keyOf(identity)) ?? [])]
+      .filter(([clientId]) => identity.clientId === undefined || clientId === identity.clientId)
+      .toSorted(([one], [other]) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+    const candidates = ids.flatMap(([clientId, claims]) => {
+      const client = this.#clients.get(clientId);
+      return client === undefined ? [] : { clientId, lookup: client.lookup, claims };
+    });
+    return candidates.slice(0, FEDERATED_CANDIDATES_MAX);
+  }
+
+  #find(clientId: string, secretId: string | undefined): WithSecret | undefined {
     const client = this.#clients.get(clientId);
     if (secretId === undefined || client === undefined) return client;
     const named = client.named.find(({ secret_id }) => secret_id === secretId);
     return named === undefined || hasExpired(named, this.#clock.now()) ? client : named;
   }
+}
+
+function keyOf({ issuer, subject }: Pick<FederatedSubject, 'issuer' | 'subject'>): string {
+  return JSON.stringify([issuer, subject]);
 }

@@ -1,10 +1,13 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { lookupOf as lookupOfFields } from '../../application/client-lookup.ts';
-import type { ClientLookup } from '../../application/ports/client-repository.ts';
-import { type ClientRegistrationFields, FIELD_BYTES_MAX } from '../../domain/client-registration.ts';
-import { StoredSecret, selectSecret } from '../../domain/stored-secret.ts';
-import { STATEMENT_START } from './database-time.ts';
-import { defineTable, migratedTable } from './table.ts';
+import { FEDERATED_CANDIDATES_MAX } from '../../application/ports/client-repository.ts';
+import { defineTable } from './table.ts';
+
+/** Finds a client by the identity of another issuer. Clients without one are not in it. Each look-up would read a list of pending updates. */
+export const SUBJECT_INDEX = `create index clients_federated_subjects on "clients"
+  using gin ((details -> 'federated_subjects'::text) jsonb_path_ops) with (fastupdate = off) where details ? 'federated_subjects'::text`;
+
+/** The column of the details, as `npm run migrate` adds it to a table that another application has created. */
+export const ADD_DETAILS = `alter table clients add column details jsonb not null default '{}'`;
 
 /**
  * The table `clients`, as the service creates it if it is missing: client ids are unique and compared byte by byte (collation
@@ -14,162 +17,78 @@ export const CLIENTS = defineTable(
   defineEntity({
     name: 'Client',
     tableName: 'clients',
+    indexes: [{ name: 'clients_federated_subjects', expression: SUBJECT_INDEX.replace('\n', '') }],
     properties: {
       id: p.bigint('string').primary().generated('by default as identity'),
       clientId: p.text().fieldName('client_id').collation('C').unique(),
       clientSecret: p.text().fieldName('client_secret'),
       clientName: p.text().fieldName('client_name'),
       scope: p.text(),
+      details: p.json().defaultRaw(`'{}'`),
     },
   }),
   'read',
+  ['details'],
 );
 
-/** A text or null, or zeros that are longer than any valid text in place of more bytes. The server knows the length without reading the text. */
-export const bounded = (text: string, bytes = FIELD_BYTES_MAX) =>
-  `case when pg_catalog.octet_length(${text}) > ${bytes} then pg_catalog.repeat('0', ${bytes}) else ${text} end`;
-
-/** The columns of a look-up. */
-export const BOUNDED_COLUMNS = Object.entries(CLIENTS.columns)
-  .map(([property, column]) => `${bounded(`clients.${column}::text`)} as "${property}"`)
-  .join(', ');
-
-/** Further secrets of clients, with ids. */
-export const CLIENT_SECRETS = migratedTable(
-  'client_secrets',
-  'optional',
-  ...['client_id', 'registration_id', 'secret_id', 'encoded', 'expires_at'],
-);
-
-/** A row as it is read, all columns as text. A table that another application created may contain nulls. */
-export type ClientRecord = { readonly [Field in keyof ClientRegistrationFields]: string | null } & NamedSecretRecord;
-
-/** The encoding of the secret that an id selects; null if there is none that is valid now. Absent if no id was given. */
-interface NamedSecretRecord {
-  readonly named?: string | null;
-}
+const COLUMNS = `id::text as "id", client_id as "clientId", client_secret as "clientSecret", client_name as "clientName", scope`;
 
 /**
- * Parameter: the client id. The column may have another type than text, and the index on it serves only the operator of its own
- * type. An operator between two types that are not exactly its own has to be qualified: docs/decisions/0120.
+ * Outside of a statement on `clients`: there, `details` means the column if the table has it, and otherwise this. So the same
+ * statement serves a table without the column, also when it is added while the service runs.
  */
-const IS_CLIENT = `${CLIENTS.columns.clientId} operator(pg_catalog.=) $1`;
+const NO_DETAILS = `(select '{}'::jsonb as details) as absent`;
 
-/** Parameters: the client id, twice. Compared once more as text, since a column may ignore case or spaces. */
-const IS_EXACTLY_CLIENT = `${IS_CLIENT} and ${CLIENTS.columns.clientId}::text = $2::text collate "C"`;
-
-const SECRET_AND_ROWS = `pg_catalog.min(${bounded(`${CLIENTS.columns.clientSecret}::text`)}) as "secret", pg_catalog.count(*)::text as "rows"`;
+/** Parts of the details. A long list of keys or subjects costs a client with a secret nothing. */
+const without = (...members: readonly string[]) => `(details - '{${members.join(',')}}'::text[])::text as "details"`;
 
 /**
- * The encoding of the secret with an id, of one registration. Parameters 2 and 3: client id and secret id. The look-up is
- * made whether the client is registered or not; a missing registration has an id that no row has.
- */
-const namedSecretOf = (registrationId: string) => `(select ${bounded('encoded')} from $schema.client_secrets
-      where client_id = $2 and registration_id = coalesce(${registrationId}, '') and secret_id = $3
-        and (expires_at is null or expires_at > ${STATEMENT_START})) as "named"`;
-
-/** The most rows of FIND_CLIENTS. So many are found only if ids are not unique. */
-export const CLIENT_ROWS_MAX = 128;
-
-/**
- * A parameter that is an array of client ids. The aggregate of no rows gives it the type of an array of the column, whatever it is. And the
- * planner cannot look into the array: it would make a new plan for each execution, which takes as long as the look-up.
- */
-export const clientIds = (parameter: string) =>
-  `coalesce((select pg_catalog.array_agg(${CLIENTS.columns.clientId}) from $schema.clients where false), ${parameter})`;
-
-/**
- * One round trip by the unique index. Columns are cast, so that a change of a column's type does not invalidate the
- * prepared statement. Parameter: an array of client ids.
+ * One round trip by the unique index. The subquery hides the ids from the planner, which would make a new plan for each
+ * execution: that takes as long as the look-up. Parameter: an array of client ids.
  */
 export const FIND_CLIENTS = {
   name: 'find_clients',
-  text: `select ${BOUNDED_COLUMNS} from $schema.clients where ${CLIENTS.columns.clientId} operator(pg_catalog.=) any (${clientIds('$1')})
-    limit ${CLIENT_ROWS_MAX}`,
+  text: `select found.* from ${NO_DETAILS}, lateral (select ${COLUMNS}, ${without('jwks', 'federated_subjects')}
+    from clients where client_id = any ((select $1::text[])::text[])) as found`,
 } as const;
 
-/** The row of one client with the secret that an id selects. Parameters: client id, client id and secret id. Two rows are requested, to notice an id that is not unique. */
-export const FIND_CLIENT_BY_SECRET = {
-  name: 'find_client_by_secret',
-  text: `select ${BOUNDED_COLUMNS}, ${namedSecretOf(`clients.${CLIENTS.columns.id}::text`)}
-    from $schema.clients where ${IS_CLIENT} limit 2`,
-} as const;
+/** All clients, in no order. */
+export const LIST_ROWS = `select found.* from ${NO_DETAILS}, lateral (select ${COLUMNS}, details::text as "details" from clients) as found`;
 
-/**
- * Only the secret, as one row whether the client id is registered or not: an aggregate without rows gives nulls. The id is
- * compared once more as text, since a column may ignore case or spaces. More than one row: the id is not unique.
- */
+/** Only the secret, as one row whether the client id is registered or not. Parameters: client id, and whether the secrets with ids are read too. */
 export const FIND_SECRET = {
   name: 'find_secret',
-  text: `select ${SECRET_AND_ROWS} from $schema.clients where ${IS_EXACTLY_CLIENT}`,
+  text: `select found.* from ${NO_DETAILS}, lateral (select client_secret as "clientSecret",
+      case when $2::boolean then pg_catalog.jsonb_build_object('secrets'::text, details -> 'secrets'::text)::text else '{}' end as "details"
+    from (select $1::text as id) as asked left join clients on client_id = asked.id) as found`,
 } as const;
-
-/** The same with the secret that an id selects. Parameters: client id, client id and secret id. */
-export const FIND_SECRET_BY_ID = {
-  name: 'find_secret_by_id',
-  text: `select "secret", "rows", ${namedSecretOf('client.row_id')}
-    from (select ${SECRET_AND_ROWS}, pg_catalog.min(${CLIENTS.columns.id}::text) as row_id from $schema.clients
-      where ${IS_EXACTLY_CLIENT}) as client`,
-} as const;
-
-/** The one row of these. */
-export interface SecretRecord extends NamedSecretRecord {
-  readonly secret: string | null;
-  readonly rows: string;
-}
-
-/** The stored secret that the row means; undefined for an unknown client id. */
-export function secretOf(record: SecretRecord | undefined): StoredSecret | undefined {
-  if (record === undefined || record.rows === '0') return undefined;
-  return StoredSecret.parse(record.rows === '1' ? selectSecret(record.secret ?? '', record.named ?? undefined) : '');
-}
-
-/** Both statements are one transaction. Before PostgreSQL 13, the deadline of a request is the limit of both. */
-const within = (milliseconds: number) => `set local statement_timeout = ${milliseconds};`;
-
-const ENCODED = { clients: CLIENTS.columns.clientSecret, client_secrets: 'encoded' } as const;
-
-/** The BCrypt costs of all secrets in a table, as two digits, also behind a lock or another prefix. Reads the whole table: once, when the service starts. */
-export const findCosts = (table: keyof typeof ENCODED, milliseconds: number) => ({
-  text: `${within(milliseconds)} select distinct pg_catalog.substring(${ENCODED[table]}::text, '[$]2[a-y][$]([0-9][0-9])[$]') as "cost" from $schema.${table}
-    where ${ENCODED[table]}::text like '%$2_$__$%'`,
-});
-
-/** How many rows are counted at most, so that a count takes some milliseconds. */
-const EXPIRING_MAX = 10_000;
 
 /**
- * How many valid secrets or keys of registered clients expire soon. The rows come from an index. What is left of a client
- * that another program has deleted is of no use, and does not count. Parameter: seconds until then.
+ * The clients with their keys, as one row for each id, whether it is registered or not: of an unknown one, the first client of the table is read,
+ * which costs as much. Parameter: an array of client ids.
  */
-export const countExpiring = (table: 'client_secrets' | 'client_keys') => ({
-  name: `expiring_${table}`,
-  // As JSON, the ids lose their collation, which need not be that of the table of clients.
-  text: `select pg_catalog.count(*)::int as "count" from pg_catalog.json_to_recordset((
-      select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object('client', client_id, 'registration', registration_id)), '[]')
-      from (select client_id, registration_id from $schema.${table}
-          where expires_at > ${STATEMENT_START}
-            and expires_at <= ${STATEMENT_START} + $1::bigint
-          limit ${EXPIRING_MAX}) as expiring)) as owner (client text, registration text)
-    where exists (select from $schema.clients
-      where ${CLIENTS.columns.clientId} operator(pg_catalog.=) client and ${CLIENTS.columns.id}::text = registration)`,
+export const FIND_WITH_KEYS = {
+  name: 'find_with_keys',
+  text: `select asked.id as "asked", found.* from pg_catalog.unnest((select $1::text[])) as asked (id), lateral (
+      (select true as "own", ${COLUMNS}, ${without('federated_subjects')} from clients where client_id = asked.id)
+      union all (select false, ${COLUMNS}, ${without('federated_subjects')} from clients order by client_id limit 1)
+      limit 1) as found`,
+} as const;
+
+/** One round trip by the index of identities. Parameters: issuer and subject in an array of JSON, and a client id or an empty text for all. */
+export const FIND_BY_SUBJECT = {
+  name: 'find_by_subject',
+  text: `select ${COLUMNS}, ${without('jwks')} from clients
+    where details ? 'federated_subjects'::text and (details -> 'federated_subjects'::text) @> $1::jsonb
+      and ($2::text = '' or client_id = $2::text)
+    order by client_id collate "C" limit ${FEDERATED_CANDIDATES_MAX}`,
+} as const;
+
+/** Both statements are one transaction. The BCrypt costs of all secrets, as two digits, also behind a lock or another prefix. Reads the whole table: once, when the service starts. */
+export const findCosts = (milliseconds: number) => ({
+  text: `set local statement_timeout = ${milliseconds};
+    select distinct pg_catalog.substring(encoded, '[$]2[a-y][$]([0-9][0-9])[$]') as "cost" from ${NO_DETAILS}, lateral (
+      select secrets.encoded from clients, lateral (select client_secret as encoded union all
+        select pg_catalog.jsonb_path_query(details, '$.secrets[*].client_secret'::jsonpath) #>> '{}'::text[]) as secrets) as found
+    where encoded like '%$2_$__$%'`,
 });
-
-/** A row as a registration's fields; a null reads as an empty text. */
-export function fieldsOf(record: ClientRecord): ClientRegistrationFields {
-  return {
-    id: record.id ?? '',
-    clientId: record.clientId ?? '',
-    clientSecret: selectSecret(record.clientSecret ?? '', record.named ?? undefined),
-    clientName: record.clientName ?? '',
-    scope: record.scope ?? '',
-  };
-}
-
-/** What the rows found for a client id mean. The id is compared here once more, since a column may ignore case or spaces. */
-export function lookupOf(records: readonly ClientRecord[], clientId: string): ClientLookup {
-  const [record, another] = records.filter((found) => found.clientId === clientId);
-  if (record === undefined) return { kind: 'unknown' };
-  if (another !== undefined) return { kind: 'broken', problem: { field: 'clientId', rule: 'must be unique' } };
-  return lookupOfFields(fieldsOf(record));
-}

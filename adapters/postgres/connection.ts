@@ -4,7 +4,7 @@ import type { EntitySchema } from '@mikro-orm/core';
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { ClientBase, Pool } from 'pg';
 import type { DatabaseName, PoolLoad, StatementTimes } from '../../application/ports/telemetry.ts';
-import { fixSearchPath, type SearchPath, type ShadowedTable, type TablePlaces } from './search-path.ts';
+import { fixSearchPath, type SearchPath } from './search-path.ts';
 
 export type Warn = (message: string) => void;
 
@@ -17,9 +17,8 @@ export interface ConnectionOptions {
   readonly deadlineMs: number;
   /** Whether tables that are missing are created. By default they are; the doctor changes nothing. */
   readonly mayCreate?: boolean;
-  /** Called once with what the connections are for, and with each table that may use only some of them. Returns what takes the duration of each statement of a request. */
+  /** Called once with what the connections are for. Returns what takes the duration of each statement of a request. */
   readonly measure?: (use: DatabaseName, pool: () => PoolLoad) => StatementTimes;
-  readonly onShadowed?: (shadowed: ShadowedTable) => void;
   /** Takes sentences for the person who runs a program. */
   readonly warn?: Warn | undefined;
 }
@@ -34,12 +33,11 @@ export type Connection = Awaited<ReturnType<typeof openConnection>>;
 
 /** Nothing connects until the first statement. */
 export async function openConnection(
-  { url, poolSize, deadlineMs, mayCreate = true, onShadowed, warn = () => {} }: ConnectionOptions,
+  { url, poolSize, deadlineMs, mayCreate = true, warn = () => {} }: ConnectionOptions,
   ...schemas: readonly EntitySchema[]
 ) {
   const sockets = new Set<Socket>();
-  const places: TablePlaces = new Map();
-  let searchPath: SearchPath = { schemas: [], names: [], qualify: (text) => text };
+  let searchPath: SearchPath = { schemas: [], names: [], safe: '' };
   const orm = new MikroORM({
     entities: [...schemas],
     discovery: { warnWhenNoEntities: false },
@@ -59,7 +57,7 @@ export async function openConnection(
       stream: () => trackedSocket(sockets),
       // The pool waits for it before it hands the connection out.
       onConnect: async (client: ClientBase) => {
-        searchPath = await fixSearchPath(client, acquireTimeoutMs(deadlineMs), places, onShadowed);
+        searchPath = await fixSearchPath(client, acquireTimeoutMs(deadlineMs), searchPath);
       },
     },
   });
@@ -74,7 +72,7 @@ export async function openConnection(
       const { totalCount: open, idleCount: idle, waitingCount: waiting } = pool;
       return { open, max: poolSize, idle, waiting };
     },
-    /** Where the last connection that was opened has looked for tables. Connects if none is open. */
+    /** Where all connections look for tables. Connects if none is open. */
     async searchPath(): Promise<SearchPath> {
       (await pool.connect()).release();
       return searchPath;
@@ -82,11 +80,7 @@ export async function openConnection(
     /** The statements that create the table with this name, as one text. */
     async createTableSql(table: string): Promise<string> {
       const statements = (await orm.schema.getCreateSchemaSQL({ wrap: false })).split('\n');
-      const [before, after] = [` table "${table}" `, ` table $schema.${table} `];
-      return statements
-        .filter((statement) => statement.includes(before))
-        .join('\n')
-        .replaceAll(before, after);
+      return statements.filter((statement) => statement.includes(`"${table}"`)).join('\n');
     },
     /** Waits for running statements, at most as long as the deadline, and leaves no socket open, not even to a server that does not respond. */
     async close(): Promise<void> {

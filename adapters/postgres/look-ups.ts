@@ -1,11 +1,10 @@
 import { Batches } from '../../application/batches.ts';
 import { isClientId } from '../../domain/client-registration.ts';
-import { CLIENT_ROWS_MAX } from './client-entity.ts';
 import { SQLSTATE, unlessOneValue } from './fault.ts';
 import type { Runner, Statement } from './runner.ts';
 
-/** The most look-ups of one statement. Each id can have two rows, to notice that it is not unique. */
-const LOOK_UPS_MAX = CLIENT_ROWS_MAX / 2 - 1;
+/** The most look-ups of one statement. */
+const LOOK_UPS_MAX = 64;
 
 interface LookUp {
   readonly clientId: string;
@@ -13,42 +12,44 @@ interface LookUp {
   readonly begin: number;
 }
 
+/** The driver would send half a surrogate pair as U+FFFD, which another client id may contain. */
+export function isStorable(clientId: string): boolean {
+  return isClientId(clientId) && clientId.isWellFormed();
+}
+
 /**
  * Look-ups by client id. Concurrent ones share a statement, which none joins that began after it was sent;
  * docs/decisions/0124 has the figures.
  */
-export class LookUps<Row extends { readonly clientId: string | null }> {
+export class LookUps<Row> {
   readonly #runner: Runner;
   readonly #statement: Statement;
+  readonly #idOf: (row: Row) => string;
   readonly #batches = new Batches((lookUps: readonly LookUp[]) => this.#findAll(lookUps), { max: LOOK_UPS_MAX });
 
-  /** @param statement takes an array of ids, and returns rows with the id as it is stored. */
-  constructor(runner: Runner, statement: Statement) {
+  /** @param statement takes an array of ids. @param idOf the id that a row is for, compared exactly: a collation may ignore case. */
+  constructor(runner: Runner, statement: Statement, idOf: (row: Row) => string) {
     this.#runner = runner;
     this.#statement = statement;
+    this.#idOf = idOf;
   }
 
-  /** The rows of this client id, and of others if the column ignores case or spaces. Throws DependencyUnavailable. */
-  async find(clientId: string): Promise<readonly Row[]> {
-    // The driver would send half a surrogate pair as U+FFFD, which another client id may contain.
-    if (!isClientId(clientId) || !clientId.isWellFormed()) return [];
-    return this.#batches.add({ clientId, begin: performance.now() });
+  /** The row of this client id. Throws DependencyUnavailable. */
+  async find(clientId: string): Promise<Row | undefined> {
+    return isStorable(clientId) ? this.#batches.add({ clientId, begin: performance.now() }) : undefined;
   }
 
-  /** The rows of each id: all in one statement, or each alone if the server refuses one of them or has too many rows. */
-  async #findAll(lookUps: readonly LookUp[]): Promise<readonly (readonly Row[] | Promise<readonly Row[]>)[]> {
+  /** All in one statement, or each alone if the server refuses one of them. */
+  async #findAll(lookUps: readonly LookUp[]): Promise<readonly (Row | undefined | Promise<Row | undefined>)[]> {
     const begin = lookUps[0]?.begin;
     const ids = [...new Set(lookUps.map(({ clientId }) => clientId))];
-    const find = (some: string[], empty?: RegExp) =>
-      this.#runner.run<Row>({ ...this.#statement, values: [some] }, empty, begin);
-    if (ids.length > 1) {
-      const rows = await find(ids).catch(unlessOneValue);
-      if (rows !== undefined && rows.length < CLIENT_ROWS_MAX) {
-        const byId = Map.groupBy(rows, (row) => row.clientId);
-        return lookUps.map(({ clientId }) => byId.get(clientId) ?? []);
-      }
-    }
-    const alone = new Map(ids.map((id) => [id, find([id], SQLSTATE.unstorableText)]));
-    return lookUps.map(({ clientId }) => alone.get(clientId) ?? []);
+    const find = async (some: string[], empty?: RegExp) => {
+      const rows = await this.#runner.run<Row>({ ...this.#statement, values: [some] }, empty, begin);
+      return new Map(rows.map((row) => [this.#idOf(row), row]));
+    };
+    const together = ids.length > 1 ? await find(ids).catch(unlessOneValue) : undefined;
+    if (together !== undefined) return lookUps.map(({ clientId }) => together.get(clientId));
+    const alone = new Map(ids.map((id) => [id, find([id], SQLSTATE.unstorableText).then((rows) => rows.get(id))]));
+    return lookUps.map(({ clientId }) => alone.get(clientId));
   }
 }

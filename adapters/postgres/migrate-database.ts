@@ -1,15 +1,15 @@
 import type { PoolClient } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Problem } from '../../domain/problem.ts';
-import { CLIENTS } from './client-entity.ts';
+import { ADD_DETAILS, CLIENTS, SUBJECT_INDEX } from './client-entity.ts';
 import { type Connection, openConnection, type Warn } from './connection.ts';
 import { storeFault, TableUnusable } from './fault.ts';
-import { MIGRATIONS } from './migrations.ts';
 import { FIND_OWN_TABLES, lostClients, type TableUser } from './own-tables.ts';
 import { grantOf, holdsGrant, tablesOf } from './privileges.ts';
 import { type FoundTable, findTable } from './search-path.ts';
 import { warnOfSchemas } from './shared-schemas.ts';
-import type { CreatedTable } from './table.ts';
+import type { TableDefinition } from './table.ts';
+import { USED_ASSERTIONS } from './used-assertion-table.ts';
 
 /** How long a statement may take; half of it to wait for another migration that runs. Milliseconds. */
 const DEADLINE_MS = 60_000;
@@ -18,16 +18,9 @@ const DEADLINE_MS = 60_000;
 const beginAlone = (mode: 'read write' | 'read only') => `begin isolation level read committed ${mode};
   select pg_catalog.pg_advisory_xact_lock(7264019538::bigint)`;
 
-/** Where the database remembers what was done. */
-const HISTORY = 'client_credentials_migrations';
-
-/** As the migrator of MikroORM created it for earlier versions. */
-const CREATE_HISTORY = `create table $schema.${HISTORY} (
-  id serial primary key, name varchar(255) not null, executed_at timestamptz(6) not null default current_timestamp(6))`;
-
 interface MigrationOptions {
   /** The tables beside `clients` that the service would create itself when it starts. */
-  readonly created?: readonly CreatedTable[];
+  readonly created?: readonly TableDefinition[];
   /** A role that gets what it needs of the tables. */
   readonly grantTo?: string | undefined;
   /** What uses this role. */
@@ -40,23 +33,20 @@ interface MigrationOptions {
 
 interface Step {
   readonly statement: string;
-  /** What an operator is told of it, if anything; of several equal ones, once. */
-  readonly done?: string;
+  /** What an operator is told of it; of several equal ones, once. */
+  readonly done: string;
 }
 
 /**
- * Creates the tables that this database lacks, those that were dropped included, and runs its migrations, all in one
- * transaction with the grants. Returns what was done. Of several that run at once, one does the work, and the others wait
- * for it. Throws DependencyUnavailable if the database cannot be used, and if the history belongs to a role whose triggers
- * would run with the rights of this one.
+ * Creates the tables that this database lacks, and adds the column of the details to a table `clients` that another application has
+ * created, all in one transaction with the grants. Returns what was done. Of several that run at once, one does the work, and the
+ * others wait for it. Throws DependencyUnavailable if the database cannot be used.
  */
 export async function migrateDatabase(
   url: string,
   { created: more = [], grantTo, roleFor = 'service', dryRun = false, warn }: MigrationOptions = {},
 ): Promise<readonly string[]> {
-  const created = [CLIENTS, ...more];
-  const migrated = MIGRATIONS.flatMap(({ tables }) => Object.keys(tables));
-  const there = new Set([...created.map(({ name }) => name), ...migrated]);
+  const created = [CLIENTS, USED_ASSERTIONS, ...more];
   // The second one looks at the schemas.
   const connection = await openConnection(
     { url, poolSize: 2, deadlineMs: DEADLINE_MS, warn },
@@ -66,22 +56,20 @@ export async function migrateDatabase(
     const client = await connection.pool.connect();
     try {
       await client.query(beginAlone(dryRun ? 'read only' : 'read write'));
-      const hasHistory = await isThere(client, HISTORY);
-      // Checked after the look: a table that is planted in between makes `create table` fail.
-      const risks = await warnOfSchemas(connection);
-      const planted = risks.find(({ table }) => table === HISTORY);
-      if (planted) throw unusable(planted);
-      const { qualify, schemas, names } = await connection.searchPath();
+      await warnOfSchemas(connection);
+      const { schemas, names } = await connection.searchPath();
       if (schemas.length === 0) throw unusable(noSchema(client, names));
-      const steps = [
-        ...(await creationSteps(client, connection, created)),
-        ...(await migrationSteps(client, hasHistory)),
-        ...(grantTo === undefined ? [] : await grantSteps(client, grantTo, roleFor, there, qualify)),
-      ];
-      if (dryRun) return steps.map(({ statement }) => qualify(statement).replace(/;?$/, ';'));
-      for (const { statement } of steps) await client.query(statement);
+      const there = new Set(created.map(({ name }) => name));
+      const steps = await creationSteps(client, connection, created);
+      // Not before the tables are there, whose schemas the grants name.
+      if (!dryRun) for (const { statement } of steps) await client.query(statement);
+      const [schema = ''] = schemas;
+      const grants = grantTo === undefined ? [] : await grantSteps(client, grantTo, roleFor, there, schema);
+      const all = [...steps, ...grants];
+      if (dryRun) return all.map(({ statement }) => statement.replace(/;?$/, ';'));
+      for (const { statement } of grants) await client.query(statement);
       await client.query('commit');
-      return [...new Set(steps.flatMap(({ done }) => done ?? []))];
+      return [...new Set(all.map(({ done }) => done))];
     } finally {
       // The end of its session ends the transaction too.
       client.release(true);
@@ -93,46 +81,39 @@ export async function migrateDatabase(
   }
 }
 
-async function isThere(client: PoolClient, table: string): Promise<boolean> {
-  return (await client.query<FoundTable>(findTable(table))).rows[0]?.exists === true;
-}
-
 async function creationSteps(
   client: PoolClient,
   connection: Connection,
-  created: readonly CreatedTable[],
+  created: readonly TableDefinition[],
 ): Promise<readonly Step[]> {
   const steps: Step[] = [];
   const { rows } = await client.query<{ readonly name: string }>(FIND_OWN_TABLES);
   const lost = lostClients(rows);
   if (lost !== undefined) throw unusable(lost);
   for (const { name } of created) {
-    if (await isThere(client, name)) continue;
+    if ((await client.query<FoundTable>(findTable(name))).rows[0]?.exists) continue;
     steps.push({ statement: await connection.createTableSql(name), done: `Created: ${name}` });
   }
-  return steps;
+  if (steps[0]?.done === 'Created: clients' || (await client.query(FIND_DETAILS)).rowCount === 1) return steps;
+  const done = 'Added: the column details of clients';
+  const { rows: readers } = await client.query<{ readonly role: string }>(FIND_READERS);
+  const roles = readers.map(({ role }) => role).join(', ');
+  const grant = roles === '' ? [] : [{ statement: `grant select (details) on clients to ${roles}`, done }];
+  return [...steps, { statement: ADD_DETAILS, done }, { statement: SUBJECT_INDEX, done }, ...grant];
 }
 
-/** Each migration that is missing, and each table that a recorded one has created and that is not there any more. */
-async function migrationSteps(client: PoolClient, hasHistory: boolean): Promise<readonly Step[]> {
-  const history = hasHistory
-    ? (await client.query<{ readonly name: string }>(`select name from $schema.${HISTORY}`)).rows
-    : [];
-  const recorded = new Set(history.map(({ name }) => name));
-  const steps: Step[] = hasHistory ? [] : [{ statement: CREATE_HISTORY }];
-  for (const { name, tables } of MIGRATIONS) {
-    const isRecorded = recorded.has(name);
-    for (const [table, statements] of Object.entries(tables)) {
-      if (isRecorded && (await isThere(client, table))) continue;
-      const done = isRecorded ? `Migrated: ${name}: ${table}, which was missing` : `Migrated: ${name}`;
-      steps.push(...statements.map((statement) => ({ statement, done })));
-    }
-    if (isRecorded) continue;
-    const statement = `insert into $schema.${HISTORY} (name) values (${client.escapeLiteral(name)})`;
-    steps.push({ statement, done: `Migrated: ${name}` });
-  }
-  return steps;
-}
+const FIND_DETAILS = `select from pg_catalog.pg_attribute where attrelid = pg_catalog.to_regclass('clients')::oid
+  and attname = 'details' and not attisdropped`;
+
+/** Roles that may read columns of the table one by one: a service that runs with one of them reads the new column at once. */
+const FIND_READERS = `select case when grantee = 0::oid then 'public' else grantee::regrole::text end as "role"
+  from pg_catalog.pg_attribute, pg_catalog.aclexplode(attacl)
+  where attrelid = pg_catalog.to_regclass('clients')::oid and attname = 'client_secret' and privilege_type = 'SELECT'`;
+
+/** The schemas of our tables, quoted; of one that is missing, the first schema of the path. Parameters: the tables, and that schema. */
+const FIND_SCHEMAS = `select distinct pg_catalog.quote_ident(coalesce(nspname::text, $2::text)) as "schema"
+  from pg_catalog.unnest($1::text[]) as name left join pg_catalog.pg_class on pg_class.oid = pg_catalog.to_regclass(name)::oid
+    left join pg_catalog.pg_namespace on pg_namespace.oid = relnamespace order by 1`;
 
 /** What the role lacks of the tables that are there after the migration. */
 async function grantSteps(
@@ -140,10 +121,8 @@ async function grantSteps(
   role: string,
   user: TableUser,
   there: ReadonlySet<string>,
-  qualify: (text: string) => string,
+  firstSchema: string,
 ): Promise<readonly Step[]> {
-  if (role.includes('$schema.'))
-    throw unusable({ code: 'role', text: '$schema. in the name of a role is not supported' });
   const to = client.escapeIdentifier(role);
   const { rowCount } = await client.query('select from pg_catalog.pg_roles where rolname = $1::name', [role]);
   if (rowCount === 0)
@@ -153,18 +132,16 @@ async function grantSteps(
       fix: `create role ${to} login password '…';`,
     });
   const tables = tablesOf(user).filter((table) => there.has(table));
-  // A schema may be spelled with quotation marks for one table and without them for another.
-  const places = tables.map((table) => qualify(`$schema.${table}`).slice(0, -`.${table}`.length));
-  const schemas = new Map(places.map((schema) => [schema.replaceAll('"', ''), schema])).values();
+  const { rows: schemas } = await client.query<{ readonly schema: string }>(FIND_SCHEMAS, [tables, firstSchema]);
   const grants = [
-    ...Array.from(schemas, (schema) => ({
+    ...schemas.map(({ schema }) => ({
       holds: (name: string, option: string) =>
         `pg_catalog.has_schema_privilege(${name}, ${client.escapeLiteral(schema)}::regnamespace::oid, 'usage${option}')`,
       grant: `grant usage on schema ${schema} to ${to}`,
     })),
     ...tables.map((table) => ({
       holds: (name: string, option: string) => holdsGrant(user, table, name, option),
-      grant: grantOf(user, table, to, `$schema.${table}`),
+      grant: grantOf(user, table, to),
     })),
   ];
   const steps: Step[] = [];
@@ -175,9 +152,10 @@ async function grantSteps(
     );
     const { held, may } = rows[0] ?? {};
     if (held) continue;
-    if (may === false)
-      throw unusable({ code: 'owner', text: 'the owner, another role, has to run', fix: `${qualify(grant)};` });
-    steps.push({ statement: grant, done: `Granted: ${qualify(grant).replace('grant ', '')}` });
+    if (may === false) {
+      throw unusable({ code: 'owner', text: 'the owner, another role, has to run', fix: `${grant};` });
+    }
+    steps.push({ statement: grant, done: `Granted: ${grant.replace('grant ', '')}` });
   }
   return steps;
 }

@@ -6,19 +6,11 @@ export type TableUser = 'service' | 'clients' | 'keys';
 const READ = ['select'];
 const ALL = ['select', 'insert', 'update', 'delete'];
 
-/**
- * The tables of the service, with the privileges that each user needs and no others. A statement names one as `$schema.<name>`, also as
- * a literal: `'$schema.<name>'::regclass`.
- */
+/** The tables of the service, with the privileges that each user needs and no others. */
 export const OWN_TABLES: Readonly<Record<string, Partial<Record<TableUser, readonly string[]>>>> = {
   clients: { service: READ, clients: ALL },
-  client_secrets: { service: READ, clients: ALL },
-  client_keys: { service: READ, clients: ALL },
-  client_subjects: { service: READ, clients: ALL },
-  client_resources: { service: READ, clients: ALL },
   key_ring: { service: ALL, keys: ALL },
   used_assertions: { service: ALL },
-  client_credentials_migrations: {},
 };
 
 export const TABLE_NAMES = Object.keys(OWN_TABLES);
@@ -35,13 +27,10 @@ export function lostClients(rows: readonly { readonly name: string }[]): Problem
 }
 
 /** A column that a table of ours has, and one of the same name of another application hardly. */
-const ownColumnOf = (name: string) =>
-  ({ clients: 'client_id', key_ring: 'sealed', used_assertions: 'kept_until' })[name] ?? 'registration_id';
+const OWN_COLUMNS = { clients: 'client_id', key_ring: 'sealed', used_assertions: 'kept_until' };
 
-/** Which of those that have a user are there. A table `clients` of any shape is: it is checked elsewhere. */
-export const FIND_OWN_TABLES = `select name from (values ${TABLE_NAMES.filter(
-  (name) => name !== 'client_credentials_migrations',
-)
-  .map((name) => `('${name}', '$schema.${name}', '${ownColumnOf(name)}')`)
-  .join(', ')}) as tables (name, place, own) where exists (select from pg_catalog.pg_attribute
-    where attrelid = pg_catalog.to_regclass(place)::oid and not attisdropped and (attname::text = own or name = 'clients'))`;
+/** Which of them are there. A table `clients` of any shape is: it is checked elsewhere. */
+export const FIND_OWN_TABLES = `select name from (values ${Object.entries(OWN_COLUMNS)
+  .map(([name, column]) => `('${name}', '${column}')`)
+  .join(', ')}) as tables (name, own) where exists (select from pg_catalog.pg_attribute
+    where attrelid = pg_catalog.to_regclass(name)::oid and not attisdropped and (attname::text = own or name = 'clients'))`;

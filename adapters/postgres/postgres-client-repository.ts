@@ -1,153 +1,121 @@
-import { logBroken } from '../../application/client-lookup.ts';
-import type { ClientLookup, ClientRepository } from '../../application/ports/client-repository.ts';
-import type { ClientResources } from '../../application/ports/client-resources.ts';
-import { followFigures } from '../../application/storage-figures.ts';
-import { DETAILS_MAX, EXPIRES_SOON_SECONDS, type ExpiringCredentials } from '../../domain/client-details.ts';
-import { isClientId } from '../../domain/client-registration.ts';
-import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, type StoredSecret } from '../../domain/stored-secret.ts';
 import {
-  bounded,
-  CLIENT_SECRETS,
-  CLIENTS,
-  type ClientRecord,
-  countExpiring,
-  FIND_CLIENT_BY_SECRET,
-  FIND_CLIENTS,
-  FIND_SECRET,
-  FIND_SECRET_BY_ID,
-  findCosts,
-  lookupOf,
-  type SecretRecord,
-  secretOf,
-} from './client-entity.ts';
+  type ClientRow,
+  candidatesOfRow,
+  keysOfRow,
+  logBroken,
+  lookupOfRow,
+  secretOfRow,
+} from '../../application/client-lookup.ts';
+import type {
+  ClientLookup,
+  ClientRepository,
+  ClientWithKeys,
+  FederatedCandidate,
+  FederatedIdentity,
+} from '../../application/ports/client-repository.ts';
+import type { Clock } from '../../application/ports/clock.ts';
+import { followCosts } from '../../application/storage-figures.ts';
+import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, type StoredSecret } from '../../domain/stored-secret.ts';
+import { CLIENTS, FIND_BY_SUBJECT, FIND_CLIENTS, FIND_SECRET, FIND_WITH_KEYS, findCosts } from './client-entity.ts';
 import { acquireTimeoutMs, type ConnectionOptions } from './connection.ts';
 import { SQLSTATE } from './fault.ts';
 import type { DatabaseLog } from './health.ts';
-import { LookUps } from './look-ups.ts';
+import { isStorable, LookUps } from './look-ups.ts';
 import type { Runner } from './runner.ts';
-import { migratedTable, openTable, type TableDefinition } from './table.ts';
+import { openTable } from './table.ts';
+
+/** A row of FIND_WITH_KEYS. */
+interface AskedRow extends ClientRow {
+  readonly asked: string;
+  /** False for the row of another client, in the place of one that is missing. */
+  readonly own: boolean;
+}
 
 /**
  * Registrations in the table `clients`, which another program manages: read at every look-up, never written and never
  * cached. The entity manager is not on this path; docs/decisions/0102 has the figures.
  */
 export class PostgresClientRepository implements ClientRepository {
-  readonly #clients: Runner;
-  /** For statements that read the secrets with ids too. */
-  readonly #secretsWithIds: Runner;
+  readonly #runner: Runner;
   readonly #log: DatabaseLog;
-  readonly #lookUps: LookUps<ClientRecord>;
+  readonly #clock: Clock;
+  readonly #clients: LookUps<ClientRow>;
+  readonly #withKeys: LookUps<AskedRow>;
 
-  constructor(clients: Runner, secretsWithIds: Runner, log: DatabaseLog) {
-    this.#clients = clients;
-    this.#lookUps = new LookUps(clients, FIND_CLIENTS);
-    this.#secretsWithIds = secretsWithIds;
+  constructor(runner: Runner, log: DatabaseLog, clock: Clock) {
+    this.#runner = runner;
     this.#log = log;
+    this.#clock = clock;
+    this.#clients = new LookUps(runner, FIND_CLIENTS, ({ clientId }) => clientId);
+    this.#withKeys = new LookUps(runner, FIND_WITH_KEYS, ({ asked }) => asked);
   }
 
   async findByClientId(clientId: string, secretId?: string): Promise<ClientLookup> {
-    // The driver would send half a surrogate pair as U+FFFD: such an id cannot be stored.
-    if (!isClientId(clientId) || !clientId.isWellFormed()) return { kind: 'unknown' };
-    const bySecret = { ...FIND_CLIENT_BY_SECRET, values: [clientId, clientId, secretId ?? ''] };
-    const records =
-      secretId !== undefined && this.#secretsWithIds.isThere()
-        ? await this.#secretsWithIds.run<ClientRecord>(bySecret, SQLSTATE.unstorableText)
-        : await this.#lookUps.find(clientId);
-    const lookup = lookupOf(records, clientId);
+    const row = await this.#clients.find(clientId);
+    if (row === undefined) return { kind: 'unknown' };
+    const lookup = lookupOfRow(row, this.#clock.now(), secretId);
     logBroken(this.#log, clientId, lookup);
     return lookup;
   }
 
   async findSecret(clientId: string, secretId?: string): Promise<StoredSecret | undefined> {
-    // The driver would send half a surrogate pair as U+FFFD, which another client id may contain.
-    if (!isClientId(clientId) || !clientId.isWellFormed()) return undefined;
-    const [runner, statement] =
-      secretId !== undefined && this.#secretsWithIds.isThere()
-        ? [this.#secretsWithIds, { ...FIND_SECRET_BY_ID, values: [clientId, clientId, secretId] }]
-        : [this.#clients, { ...FIND_SECRET, values: [clientId, clientId] }];
-    const [record] = await runner.run<SecretRecord>(statement, SQLSTATE.unstorableText);
-    return secretOf(record);
+    if (!isStorable(clientId)) return undefined;
+    const statement = { ...FIND_SECRET, values: [clientId, String(secretId !== undefined)] };
+    const [row] = await this.#runner.run<{ readonly clientSecret: string | null; readonly details: string }>(
+      statement,
+      SQLSTATE.unstorableText,
+    );
+    if (row === undefined || row.clientSecret === null) return undefined;
+    return secretOfRow({ ...row, clientSecret: row.clientSecret }, this.#clock.now(), secretId);
   }
 
-  /** The BCrypt costs that stored secrets have; undefined if it takes longer to read one of the tables. */
+  async findWithKeys(clientId: string): Promise<ClientWithKeys> {
+    const row = await this.#withKeys.find(clientId);
+    const found = keysOfRow(row?.own ? row : undefined, row, this.#log, this.#clock.now());
+    logBroken(this.#log, clientId, found.lookup);
+    return found;
+  }
+
+  async findBySubject(identity: FederatedIdentity): Promise<readonly FederatedCandidate[]> {
+    const { issuer, subject, clientId = '' } = identity;
+    // The driver would send half a surrogate pair as U+FFFD. The look-up is made anyway, for a subject that no rule has.
+    const isSendable = [issuer, subject, clientId].every((text) => text.isWellFormed());
+    const values = isSendable ? [JSON.stringify([{ issuer, subject }]), clientId] : ['[{"subject":""}]', ''];
+    const rows = await this.#runner.run<ClientRow>({ ...FIND_BY_SUBJECT, values }, SQLSTATE.unstorableText);
+    const candidates = rows.flatMap((row) => candidatesOfRow(row, identity, this.#clock.now()));
+    for (const candidate of candidates) logBroken(this.#log, candidate.clientId, candidate.lookup);
+    return candidates;
+  }
+
+  /** The BCrypt costs that stored secrets have; undefined if it takes longer to read the table. */
   async findCosts(milliseconds: number): Promise<readonly number[] | undefined> {
-    const read = (runner: Runner, table: 'clients' | 'client_secrets') =>
-      runner.tryRun<{ readonly cost: string }>(findCosts(table, milliseconds), milliseconds);
-    const ofClients = await read(this.#clients, 'clients');
-    const ofSecrets = await read(this.#secretsWithIds, 'client_secrets');
-    if (ofClients === undefined || ofSecrets === undefined) return undefined;
-    const costs = [...ofClients, ...ofSecrets].map(({ cost }) => Number(cost));
-    return costs.filter((cost) => cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX);
-  }
-
-  /** The credentials that expire soon, without those that could not be counted. */
-  async countExpiring(): Promise<Partial<ExpiringCredentials>> {
-    const [secrets, keys] = [await this.#count('client_secrets'), await this.#count('client_keys')];
-    return { ...(secrets !== undefined && { secrets }), ...(keys !== undefined && { keys }) };
-  }
-
-  async #count(table: 'client_secrets' | 'client_keys'): Promise<number | undefined> {
-    const statement = { ...countExpiring(table), values: [String(EXPIRES_SOON_SECONDS)] };
-    const [row] = (await this.#secretsWithIds.tryRun<{ readonly count: number }>(statement)) ?? [];
-    return row?.count;
+    const rows = await this.#runner.tryRun<{ readonly cost: string }>(findCosts(milliseconds), milliseconds);
+    return rows?.map(({ cost }) => Number(cost)).filter((cost) => cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX);
   }
 }
 
-export const CLIENT_RESOURCES = migratedTable(
-  'client_resources',
-  'optional',
-  ...['client_id', 'registration_id', 'resource'],
-);
-
-/** One round trip by the primary key. */
-const FIND_RESOURCES = {
-  name: 'find_resources',
-  text: `select ${bounded('resource')} as resource from $schema.client_resources where client_id = $1 and registration_id = $2
-    order by client_resources.resource limit ${DETAILS_MAX.resources}`,
-} as const;
-
-/** Resources in the table `client_resources`: read at every look-up, never written and never cached. */
-export function postgresClientResources(runner: Runner): ClientResources {
-  return {
-    async findResources({ id, clientId }) {
-      if (!runner.isThere()) return [];
-      const records = await runner.run<{ readonly resource: string }>({ ...FIND_RESOURCES, values: [clientId, id] });
-      return records.map(({ resource }) => resource);
-    },
-  };
-}
-
-/** How long each table of secrets may be read, for which the deadline of a request is too short. */
+/** How long the table may be read for its costs, for which the deadline of a request is too short. */
 const WHOLE_TABLE_MS = 60_000;
 
 /** The look-up of an id that no client can have. */
 const FIND_NO_CLIENT = { ...FIND_CLIENTS, values: [['']] };
 
 /**
- * The repository, with one pool for all look-ups, what of it expires soon, and the costs of its secrets. Throws if a table
- * cannot be used. If the database cannot be reached, resolves and continues to try.
+ * The repository, and the costs of its secrets. Throws if the table cannot be used. If the database cannot be reached,
+ * resolves and continues to try.
  *
- * @param more further tables that look-ups read; `runnerOf` has what runs their statements.
+ * @param needsDetails whether the service is of no use without the column `details`.
  */
 export async function openClientRepository(
   options: ConnectionOptions,
   log: DatabaseLog,
-  more: readonly TableDefinition[] = [],
+  clock: Clock,
+  needsDetails = false,
 ) {
-  const details = [CLIENT_SECRETS, CLIENT_RESOURCES, ...more];
-  const table = await openTable('client repository', CLIENTS, options, log, FIND_NO_CLIENT, ...details);
-  const { runner, runnerOf } = table;
-  const adapter = new PostgresClientRepository(runner, runnerOf(CLIENT_SECRETS), log);
+  const definition = needsDetails ? { ...CLIENTS, optional: [] } : CLIENTS;
+  const table = await openTable('client repository', definition, options, log, FIND_NO_CLIENT);
+  const adapter = new PostgresClientRepository(table.runner, log, clock);
   // Requests wait for the only connection, and still find their answers in time.
   const costsMs = options.poolSize > 1 ? WHOLE_TABLE_MS : Math.ceil(acquireTimeoutMs(options.deadlineMs) / 4);
-  const figures = followFigures(table, {
-    countExpiring: () => adapter.countExpiring(),
-    findCosts: () => adapter.findCosts(costsMs),
-  });
-  return {
-    adapter,
-    resources: postgresClientResources(runnerOf(CLIENT_RESOURCES)),
-    runnerOf,
-    ...figures,
-  };
+  return { adapter, ...followCosts(table, () => adapter.findCosts(costsMs)) };
 }

@@ -5,7 +5,6 @@ import { acquireTimeoutMs, type Connection } from './connection.ts';
 import { hasState, isSessionLost, loggableFault, SQLSTATE } from './fault.ts';
 import type { DatabaseHealth } from './health.ts';
 import type { TableHealth } from './table-health.ts';
-import type { TableSlots } from './table-slots.ts';
 
 /** A statement that is safe to repeat; or several in one text without a name and values, which run in one transaction. */
 export interface Statement {
@@ -22,12 +21,9 @@ const NOT_MEASURED: StatementTimes = { answered: () => {}, failed: () => {} };
 interface RunnerParts {
   readonly connection: Connection;
   readonly health: DatabaseHealth;
-  /** The table that the statements use, and the name of the dependency if it fails. */
-  readonly table: string;
+  /** The name of the dependency if it fails. */
   readonly name: string;
   readonly times?: StatementTimes | undefined;
-  /** Bounds the connections that statements hold which use this table; undefined: none. */
-  readonly slots?: TableSlots;
 }
 
 /** Runs statements for requests. One that fails has the database probed at once. */
@@ -38,15 +34,8 @@ export class Runner {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    this.#table = parts.health.of(parts.table);
+    this.#table = parts.health.table;
     this.#times = parts.times ?? NOT_MEASURED;
-  }
-
-  /** Whether the table is there. Throws DependencyUnavailable until the database has answered once. */
-  isThere(): boolean {
-    const { isThere, fault } = this.#table;
-    if (isThere === undefined) throw new DependencyUnavailable(this.#parts.name, fault ?? this.#parts.health.fault);
-    return isThere;
   }
 
   /**
@@ -56,7 +45,7 @@ export class Runner {
    * @param begin since when the deadline runs.
    */
   async run<Row>(statement: Statement, empty?: RegExp, begin = performance.now()): Promise<readonly Row[]> {
-    this.isThere();
+    if (!this.#table.isThere) throw new DependencyUnavailable(this.#parts.name, this.#table.fault);
     let outcome: keyof StatementTimes = 'answered';
     try {
       return await this.#send<Row>(statement, begin);
@@ -76,22 +65,21 @@ export class Runner {
 
   /**
    * As `run`, for a statement that may take longer than the deadline allows: undefined then, which says nothing about the
-   * database. No rows without the table.
+   * database.
    *
-   * @param deadlineMs the deadline of this statement, in place of that of requests. It takes no slot: requests would wait for it.
+   * @param deadlineMs the deadline of this statement, in place of that of requests.
    */
   async tryRun<Row>(statement: Statement, deadlineMs?: number): Promise<readonly Row[] | undefined> {
-    if (!this.#table.isThere) return this.#table.isThere === undefined ? undefined : [];
+    if (!this.#table.isThere) return undefined;
     return this.#send<Row>(statement, performance.now(), deadlineMs).catch(() => undefined);
   }
 
   #send<Row>(statement: Statement, begin: number, ownDeadlineMs?: number): Promise<readonly Row[]> {
-    const { connection, slots, table } = this.#parts;
-    const send = () => {
-      const deadlineMs = (ownDeadlineMs ?? connection.deadlineMs) - (performance.now() - begin);
-      return runStatement<Row>({ pool: connection.pool, deadlineMs }, statement);
-    };
-    return slots === undefined || ownDeadlineMs !== undefined ? send() : slots.hold(table, send);
+    const { pool, deadlineMs } = this.#parts.connection;
+    return runStatement<Row>(
+      { pool, deadlineMs: (ownDeadlineMs ?? deadlineMs) - (performance.now() - begin) },
+      statement,
+    );
   }
 }
 

@@ -1,19 +1,16 @@
 import type { Problem } from '../../domain/problem.ts';
 import { loggableFault, TableUnusable } from './fault.ts';
 
-/** A change of state that lasts. `table` names the one concerned, unless it is the table that all requests need. */
+/** A change of state that lasts. */
 export type TableChange =
-  | { readonly event: 'table_created' | 'table_found' | 'database_available'; readonly table?: string }
-  | { readonly event: 'table_unusable'; readonly problem: string; readonly table?: string }
-  | { readonly event: 'database_unavailable'; readonly fault: unknown; readonly table?: string };
+  | { readonly event: 'table_created' | 'database_available' }
+  | { readonly event: 'table_unusable'; readonly problem: string }
+  | { readonly event: 'database_unavailable'; readonly fault: unknown };
 
 /** Asks the database whether a table can be used. Throws TableUnusable if not, and the driver's errors. */
 export interface TableProbe {
-  readonly table: string;
-  /** Whether the service starts although it may not use the table. */
-  readonly isOptional: boolean;
-  /** Creates the table if it is missing and of the service. `missing`: the service can do without it. */
-  prepare(): Promise<'created' | 'found' | 'missing'>;
+  /** Creates the table if it is missing, and says whether it has. */
+  prepare(): Promise<boolean>;
   /** @param isSuspected a fault is known: what only a real write finds out, such as a full disk, is worth one that is undone. */
   check(isSuspected?: boolean): Promise<void>;
   /** What is hardly meant, although the table can be used. */
@@ -37,8 +34,8 @@ const CONFIRMATIONS = 3;
  * for moments, causes none.
  */
 export class TableHealth {
-  /** Whether the table is there; undefined until the database has answered once. */
-  isThere: boolean | undefined;
+  /** Whether the table has been found; false until the database has answered once. */
+  isThere = false;
   /** Why the table cannot be used; undefined if it can, or if the fault may pass. */
   fault: unknown;
   note: Problem | undefined;
@@ -76,22 +73,15 @@ export class TableHealth {
       : UNSETTLED_INTERVAL_MS;
   }
 
-  /**
-   * Probes once. The table is created at most once: if it disappears later, an operator removed it on purpose. One that the
-   * service can do without is looked for until it appears, and then used as after a start.
-   */
+  /** Probes once. The table is created at most once: if it disappears later, an operator removed it on purpose. */
   async probe(): Promise<void> {
     const begin = this.#now();
     const isSuspected = this.isSuspected || !this.isWell || this.fault !== undefined;
     this.isSuspected = false;
     try {
-      if (!this.isThere) {
-        const outcome = await this.#probe.prepare();
-        if (outcome === 'created') this.#log({ event: 'table_created' });
-        if (outcome === 'found' && this.isThere === false) this.#log({ event: 'table_found' });
-        this.isThere = outcome !== 'missing';
-      }
-      if (this.isThere) await this.#probe.check(isSuspected);
+      if (!this.isThere && (await this.#probe.prepare())) this.#log({ event: 'table_created' });
+      this.isThere = true;
+      await this.#probe.check(isSuspected);
       this.note = await this.#probe.note?.().catch(() => undefined);
       this.#succeeded();
     } catch (fault) {

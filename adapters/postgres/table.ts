@@ -2,59 +2,51 @@ import type { EntitySchema } from '@mikro-orm/core';
 import { NO_CLIENT } from '../../application/client-lookup.ts';
 import type { Dependency } from '../../application/ports/health-check.ts';
 import type { DatabaseName } from '../../application/ports/telemetry.ts';
-import { acquireTimeoutMs, type Connection, type ConnectionOptions, openConnection } from './connection.ts';
+import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
 import { DatabaseHealth, type DatabaseLog } from './health.ts';
 import { BRING_BACK, FIND_OWN_TABLES, lostClients } from './own-tables.ts';
 import { Runner, runStatement, type Statement } from './runner.ts';
-import { hidesRows, type ShadowedTable } from './search-path.ts';
+import { hidesRows } from './search-path.ts';
 import { findSchemaRisks } from './shared-schemas.ts';
 import type { TableProbe } from './table-health.ts';
-import { TableSlots } from './table-slots.ts';
 
-/** A table that the service uses. */
+/** A table that the service uses, and creates if it is missing. */
 export interface TableDefinition<Property extends string = string> {
   readonly name: string;
-  /** Creates the table if it is missing. Undefined: `npm run migrate` creates it. */
-  readonly schema?: EntitySchema | undefined;
+  readonly schema: EntitySchema;
   /** The columns, by property of the record. An existing table must have them; it may have more. */
   readonly columns: Readonly<Record<Property, string>>;
-  /** Reads every column as text under the name of its property: ids beyond 2^53 keep their digits, whatever type a column has. */
+  /** Columns that an existing table may lack. */
+  readonly optional: readonly string[];
+  /** Reads every column as text under the name of its property: numbers beyond 2^53 keep their digits. */
   readonly selectList: string;
-  /** What the service does with the rows. `optional`: it reads them, and can do without the table. */
-  readonly access: 'read' | 'optional' | 'read and write';
+  /** What the service does with the rows. */
+  readonly access: 'read' | 'read and write';
 }
 
-/** A table that the service creates if it is missing. */
-export type CreatedTable = TableDefinition & { readonly schema: EntitySchema };
-
-/** A table that the service creates, with everything that statements need from its schema. */
+/** A table with everything that statements need from its schema. */
 export function defineTable<Properties extends Readonly<Record<string, unknown>>>(
   schema: EntitySchema & { readonly properties: Properties },
   access: TableDefinition['access'],
-): CreatedTable & TableDefinition<keyof Properties & string> {
+  optional: readonly string[] = [],
+): TableDefinition<keyof Properties & string> {
   const names = Object.keys(schema.properties) as (keyof Properties & string)[];
-  const columns = Object.fromEntries(names.map((name) => [name, schema.properties[name].fieldName ?? name]));
-  const described = describeColumns(columns as Record<keyof Properties & string, string>);
-  return { name: schema.tableName, schema, access, ...described };
-}
-
-/** A table that `npm run migrate` creates, with the columns that the service uses. */
-export function migratedTable(
-  name: string,
-  access: TableDefinition['access'],
-  ...names: readonly string[]
-): TableDefinition {
-  return { name, access, ...describeColumns(Object.fromEntries(names.map((column) => [column, column]))) };
-}
-
-function describeColumns<Property extends string>(columns: Readonly<Record<Property, string>>) {
-  const names = Object.keys(columns) as Property[];
-  return { columns, selectList: names.map((name) => `${columns[name]}::text as "${name}"`).join(', ') };
+  const columnOf = (name: keyof Properties & string) => schema.properties[name].fieldName ?? name;
+  const columns = Object.fromEntries(names.map((name) => [name, columnOf(name)])) as Record<
+    (typeof names)[number],
+    string
+  >;
+  const selectList = names.map((name) => `${columns[name]}::text as "${name}"`).join(', ');
+  return { name: schema.tableName, schema, columns, optional, selectList, access };
 }
 
 interface Column {
   readonly name: string;
+  readonly type: string;
+  readonly isRequired: boolean;
+  /** Whether an index makes it unique by itself. */
+  readonly isUnique: boolean;
   readonly readable: boolean;
   readonly writable: boolean;
   /** Whether no policy of row-level security lets the role read a row. */
@@ -64,51 +56,48 @@ interface Column {
 }
 
 /** What the search path finds under the name, and what this role may do with it. Every role may read the catalog. */
-const columnsOf = (table: string) => `select attname::text as "name",
+const columnsOf = (
+  table: string,
+) => `select attname::text as "name", pg_catalog.format_type(atttypid, null::int) as "type",
+    attnotnull as "isRequired", exists (select from pg_catalog.pg_index where indrelid = attrelid and indisunique and indisvalid
+      and indpred is null and indnkeyatts = 1::smallint and indkey[0] = attnum) as "isUnique",
     pg_catalog.has_column_privilege(attrelid, attnum, 'SELECT') as "readable",
     pg_catalog.has_table_privilege(attrelid, 'INSERT') and pg_catalog.has_table_privilege(attrelid, 'UPDATE')
       and pg_catalog.has_table_privilege(attrelid, 'DELETE') as "writable",
     pg_catalog.quote_ident(current_user) as "role", ${hidesRows('attrelid')} as "hidden"
   from pg_catalog.pg_attribute
-  where attrelid = pg_catalog.to_regclass('$schema.${table}')::oid and attnum > 0 and not attisdropped`;
+  where attrelid = pg_catalog.to_regclass('${table}')::oid and attnum > 0 and not attisdropped`;
 
-/** Tables that are open: statements for requests, and the health of their database. */
+/** A table that is open: statements for requests, and its health. */
 export interface OpenTable extends Dependency {
-  /** Runs statements that need the first table only. */
   readonly runner: Runner;
-  /** Runs statements that need this table too, if it is one of the tables. */
-  readonly runnerOf: (table: TableDefinition) => Runner;
 }
 
 /**
- * Connects with a separate pool, and creates the tables that are missing. If the database cannot be reached, it resolves
- * anyway and continues to try; until it succeeds, statements throw DependencyUnavailable. Throws TableUnusable if a
+ * Connects with a separate pool, and creates the table if it is missing. If the database cannot be reached, it resolves
+ * anyway and continues to try; until it succeeds, statements throw DependencyUnavailable. Throws TableUnusable if the
  * table exists but cannot be used, and then leaves nothing open.
  *
- * @param name what the tables are for, in words for an operator.
- * @param read what probes read of the first table: the statement of requests, with values that no row matches.
- * @param more further tables that belong to it. Only the first one decides about readiness.
+ * @param name what the table is for, in words for an operator.
+ * @param read what probes read: the statement of requests, with values that no row matches.
  */
 export async function openTable(
   name: DatabaseName,
-  definition: TableDefinition,
+  table: TableDefinition,
   options: ConnectionOptions,
   log: DatabaseLog,
   read?: Statement,
-  ...more: readonly TableDefinition[]
 ): Promise<OpenTable> {
-  const tables = [definition, ...more];
-  const onShadowed = (table: ShadowedTable) => log({ event: 'table_shadowed', ...table });
-  const connection = await openConnection({ ...options, onShadowed }, ...tables.flatMap(({ schema }) => schema ?? []));
+  const connection = await openConnection(options, table.schema);
   const note = async () => {
-    const rows = await runStatement(connection, { text: `select from $schema.${definition.name} limit 1` });
+    const rows = await runStatement(connection, { text: `select from ${table.name} limit 1` });
     return rows.length === 0 ? NO_CLIENT : undefined;
   };
-  const probeOf = (table: TableDefinition): TableProbe =>
-    table === definition && read !== undefined
-      ? { ...probeTable(table, connection, () => read), note }
-      : probeTable(table, connection, (isSuspected) => useNoRow(table, isSuspected));
-  const health = new DatabaseHealth(tables.map(probeOf), log);
+  const probe =
+    read === undefined
+      ? probeTable(table, connection, (isSuspected) => useNoRow(table, isSuspected))
+      : { ...probeTable(table, connection, () => read), note };
+  const health = new DatabaseHealth(probe, log);
   // Notices that the server closed an idle connection before a request uses it.
   connection.pool.on('error', () => health.suspected());
   const close = async () => {
@@ -118,31 +107,23 @@ export async function openTable(
   try {
     await health.start();
     // Only a warning: a role that may not read the catalog of roles needs no more than its tables.
-    const risks = health.fault === undefined ? await findSchemaRisks(connection).catch(() => []) : [];
+    const risks = health.table.fault === undefined ? await findSchemaRisks(connection).catch(() => []) : [];
     for (const { line } of risks) log(line);
   } catch (problem) {
     await close();
     throw problem;
   }
-  const isWell = (table: string) => health.of(table).isWell;
-  const slots = new TableSlots(options.poolSize, acquireTimeoutMs(options.deadlineMs), isWell);
   const times = options.measure?.(name, () => connection.load());
-  const runner = new Runner({ connection, health, table: definition.name, name, times });
-  const runnerOf = (other: TableDefinition) => {
-    if (!more.includes(other)) return runner;
-    const part = `table ${other.name}` as const;
-    const timesOfPart = options.measure?.(part, () => slots.load(other.name));
-    return new Runner({ connection, health, table: other.name, name: part, times: timesOfPart, slots });
-  };
-  return { name, runner, runnerOf, readiness: () => health.readiness(), close };
+  return { name, runner: new Runner({ connection, health, name, times }), readiness: () => health.readiness(), close };
 }
 
 /** Takes the lock and needs the privileges of every read of the table. */
-function readNoRow({ name, selectList }: TableDefinition): Statement {
-  return { text: `select ${selectList} from $schema.${name} limit 0` };
+function readNoRow({ name, columns, optional }: TableDefinition): Statement {
+  const always = Object.values(columns).filter((column) => !optional.includes(column));
+  return { text: `select ${always.join(', ')} from ${name} limit 0` };
 }
 
-/** How long a probe waits for a lock, since it holds a connection meanwhile. The first table is probed as requests read it. */
+/** How long a probe waits for a lock, since it holds a connection meanwhile. */
 const PROBE_LOCK_MS = 100;
 
 /** As long as the longest values of a row. A column of numbers takes it too, as 0. */
@@ -157,8 +138,8 @@ function useNoRow(table: TableDefinition, isSuspected: boolean): Statement {
   const patience = `set local lock_timeout = ${PROBE_LOCK_MS}`;
   if (access !== 'read and write') return { text: `${patience}; ${readNoRow(table).text}` };
   const names = Object.values(columns);
-  const insert = `${patience}; insert into $schema.${name} (${names.join(', ')})`;
-  if (!isSuspected) return { text: `${insert} select ${names.join(', ')} from $schema.${name} limit 0` };
+  const insert = `${patience}; insert into ${name} (${names.join(', ')})`;
+  if (!isSuspected) return { text: `${insert} select ${names.join(', ')} from ${name} limit 0` };
   return {
     text: `begin; ${insert} values (${names.map(() => ANY_VALUE).join(', ')}); rollback`,
     leavesTransaction: true,
@@ -177,30 +158,24 @@ export function probeTable(
   use: (isSuspected: boolean) => Statement = () => readNoRow(table),
 ): TableProbe {
   const readColumns = () => runStatement<Column>(connection, { text: columnsOf(table.name) });
-  const isOptional = table.access === 'optional';
   return {
-    table: table.name,
-    isOptional,
     async check(isSuspected = false) {
       assertUsable(table, await readColumns());
       await runStatement(connection, use(isSuspected)).catch((fault) => {
-        // The type of a column does not accept the value, or a constraint. Whether rows can be used, requests find out.
+        // A constraint does not accept the value. Whether rows can be used, requests find out.
         if (!hasState(fault, SQLSTATE.valueRefused)) throw fault;
       });
     },
     async prepare() {
       const there = await runStatement<{ readonly name: string }>(connection, { text: FIND_OWN_TABLES });
       // Looked for after the others: they are created after `clients`.
-      if ((await readColumns()).length > 0) return 'found';
-      if (isOptional) return 'missing';
+      if ((await readColumns()).length > 0) return false;
       const lost = table.name === 'clients' ? lostClients(there) : undefined;
       if (lost !== undefined) throw new TableUnusable(lost);
-      const before = table.name === 'clients' ? `; if it was there before, ${BRING_BACK}` : '';
-      if (table.schema === undefined) throw missing(table.name, `run npm run migrate${before}`);
       const mayBeCreated = table.name === 'clients' || there.some(({ name }) => name === 'clients');
       if (!mayBeCreated) throw new Error('table clients is not there yet');
       if (!connection.mayCreate) throw await notCreated(table.name, connection);
-      return (await create(table, connection)) ? 'created' : 'found';
+      return create(table, connection);
     },
   };
 }
@@ -237,17 +212,20 @@ async function notCreated(table: string, connection: Connection): Promise<TableU
 const MIGRATE = 'npm run migrate -- --grant-to <role>, with the DATABASE_URL of a role that may create tables';
 const ADD_COLUMN =
   'add it: no program of the service changes a table that exists. If the table is that of another application, give the service a schema or a database of its own: ?options=-c%20search_path%3D<schema> in DATABASE_URL';
+
 function assertUsable(definition: TableDefinition, found: readonly Column[]): void {
-  const { name: table, columns, access } = definition;
+  const { name: table, columns, optional, access } = definition;
   if (found.length === 0) throw missing(table, table === 'clients' ? BRING_BACK : 'npm run migrate creates it');
   const without = (isGood: (column: Column) => boolean) =>
     Object.values(columns).filter((name) => !found.some((column) => column.name === name && isGood(column)));
-  const lacking = without(() => true);
+  const absent = without(() => true);
+  const lacking = absent.filter((name) => !optional.includes(name));
   if (lacking.length > 0) {
     const text = `table ${table} lacks the column ${lacking.join(', ')}`;
-    throw new TableUnusable({ code: 'column_missing', text, fix: ADD_COLUMN });
+    const fix = lacking.includes('details') ? 'run npm run migrate' : ADD_COLUMN;
+    throw new TableUnusable({ code: 'column_missing', text, fix });
   }
-  const unreadable = without(({ readable }) => readable);
+  const unreadable = without(({ readable }) => readable).filter((name) => !absent.includes(name));
   if (unreadable.length > 0) {
     const text = `the database role may not read the column ${unreadable.join(', ')} of table ${table}`;
     throw grantMissing(definition, found, text);
@@ -261,6 +239,11 @@ function assertUsable(definition: TableDefinition, found: readonly Column[]): vo
     const fix = `create policy authorization_service on ${table} to ${roleOf(found)} using (true);`;
     throw new TableUnusable({ code: 'rows_hidden', text, fix });
   }
+  const changes = table === 'clients' ? found.flatMap(changesOf) : [];
+  if (changes.length > 0) {
+    const text = 'table clients has another shape than the service needs';
+    throw new TableUnusable({ code: 'table_shape', text, fix: `alter table clients ${changes.join(', ')};` });
+  }
 }
 
 function grantMissing(
@@ -268,8 +251,8 @@ function grantMissing(
   found: readonly Column[],
   text: string,
 ): TableUnusable {
-  const rights =
-    access === 'read and write' ? 'select, insert, update, delete' : `select (${Object.values(columns).join(', ')})`;
+  const readable = Object.values(columns).filter((name) => found.some((column) => column.name === name));
+  const rights = access === 'read and write' ? 'select, insert, update, delete' : `select (${readable.join(', ')})`;
   return new TableUnusable({ code: 'grant_missing', text, fix: `grant ${rights} on ${name} to ${roleOf(found)};` });
 }
 
@@ -277,10 +260,23 @@ function roleOf([column]: readonly Column[]): string {
   return column?.role ?? '<role>';
 }
 
+const TEXTS = ['client_id', 'client_secret', 'client_name', 'scope'];
+
+/** What `alter table` has to do about a column of `clients`, which another application may have created. */
+function changesOf({ name, type, isRequired, isUnique }: Column): readonly string[] {
+  if (!TEXTS.includes(name) && name !== 'details') return [];
+  const isGood = name === 'details' ? type === 'jsonb' : type === 'text';
+  return [
+    ...(isGood ? [] : [`alter column ${name} type ${name === 'details' ? 'jsonb' : 'text'}`]),
+    ...(isRequired ? [] : [`alter column ${name} set not null`]),
+    ...(name !== 'client_id' || isUnique ? [] : ['add unique (client_id)']),
+  ];
+}
+
 /**
- * Tables without which the service can do most of its work: a fault is a note.
+ * A table without which the service can do most of its work: a fault is a note.
  *
- * @param stop ends what uses them, before they are closed.
+ * @param stop ends what uses it, before it is closed.
  */
 export function alwaysReady({ name, readiness, close }: Dependency, stop: () => void): Dependency {
   return {

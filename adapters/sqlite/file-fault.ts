@@ -62,7 +62,7 @@ const SYSTEM_PROBLEMS: Readonly<Record<string, FileProblem>> = {
 };
 
 /** The result code of SQLite; undefined if it has not answered. */
-function codeOf(fault: unknown): number | undefined {
+export function codeOf(fault: unknown): number | undefined {
   const code: unknown = Object(fault).errcode;
   return typeof code === 'number' ? code & 0xff : undefined;
 }

@@ -6,8 +6,7 @@ import { MIGRATIONS } from './migrations.ts';
 export const APPLICATION_ID = 0x63636173;
 
 /** Without `strict`, a column may have a value of any type. */
-const FIND_FOREIGN_TABLE = `select name from pragma_table_list where schema = 'main' and not strict
-  and name in ('clients', 'client_secrets', 'client_keys', 'client_subjects', 'client_resources') limit 1`;
+const FIND_FOREIGN_TABLE = `select name from pragma_table_list where schema = 'main' and name = 'clients' and not strict`;
 
 /** The number in the header, or of rows. */
 export function readNumber(database: DatabaseSync, statement: string): number {

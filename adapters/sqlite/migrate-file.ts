@@ -5,7 +5,7 @@ import { APPLICATION_ID, schemaVersion } from './file-schema.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 /** How long a program waits for another one that writes, in milliseconds. */
-const BUSY_MS = 10_000;
+export const BUSY_MS = 10_000;
 
 /** Opens the file to write. Throws FileUnusable and the faults of SQLite and the system. */
 function openToWrite(path: string): DatabaseSync {

@@ -1,13 +1,21 @@
-const OWNER = 'registration_id integer not null references clients (id) on delete cascade';
-const CREATED_AT = 'created_at integer not null default (unixepoch())';
+const HAS_SUBJECTS = "new.details -> 'federated_subjects' is not null";
 
-const expiryIndex = (table: string) =>
-  `create index ${table}_expiry on ${table} (expires_at) where expires_at is not null`;
+/** An entry without both texts is ignored, since neither may be null. */
+const subjectTrigger = (
+  change: string,
+  condition: string,
+) => `create trigger client_subjects_after_${change.split(' ')[0]}
+  after ${change} on clients when ${condition} begin
+  delete from client_subjects where row_id = new.id;
+  insert or ignore into client_subjects (issuer, subject, row_id) select
+    case when type = 'object' then value ->> 'issuer' end, case when type = 'object' then value ->> 'subject' end, new.id
+    from json_each(new.details, '$.federated_subjects');
+end`;
 
 /**
- * Every migration, in order: a file has had as many as its `user_version` says. They only go forward, and what one does never
- * changes once it was released. Texts are compared byte by byte, and no id of a row is used again. Times are in seconds since
- * the epoch.
+ * Every migration, in order: a file has had as many as its `user_version` says. Texts are compared byte by byte, and no id of a
+ * row is used again. The identities of other issuers are found in `client_subjects`, which triggers fill from `details`:
+ * SQLite has no index on the entries of a list.
  */
 export const MIGRATIONS: readonly { readonly name: string; readonly statements: readonly string[] }[] = [
   {
@@ -18,32 +26,16 @@ export const MIGRATIONS: readonly { readonly name: string; readonly statements: 
   client_id text not null unique,
   client_secret text not null,
   client_name text not null,
-  scope text not null) strict`,
-      `create table client_secrets (${OWNER},
-  secret_id text not null,
-  name text not null,
-  encoded text not null,
-  expires_at integer,
-  ${CREATED_AT},
-  primary key (registration_id, secret_id)) strict, without rowid`,
-      expiryIndex('client_secrets'),
-      `create table client_keys (${OWNER},
-  key_id text not null,
-  jwk text not null,
-  expires_at integer,
-  ${CREATED_AT},
-  primary key (registration_id, key_id)) strict, without rowid`,
-      expiryIndex('client_keys'),
-      `create table client_subjects (${OWNER},
+  scope text not null,
+  details text not null default '{}' check (json_valid(details) and json_type(details) = 'object')) strict`,
+      `create table client_subjects (
   issuer text not null,
   subject text not null,
-  claims text not null default '{}',
-  ${CREATED_AT},
-  primary key (registration_id, issuer, subject)) strict, without rowid`,
-      'create index client_subjects_identity on client_subjects (issuer, subject)',
-      `create table client_resources (${OWNER},
-  resource text not null,
-  primary key (registration_id, resource)) strict, without rowid`,
+  row_id integer not null references clients (id) on delete cascade,
+  primary key (issuer, subject, row_id)) without rowid`,
+      'create index client_subjects_row on client_subjects (row_id)',
+      subjectTrigger('insert', HAS_SUBJECTS),
+      subjectTrigger('update of details', `${HAS_SUBJECTS} or ${HAS_SUBJECTS.replace('new', 'old')}`),
     ],
   },
 ];

@@ -3,7 +3,7 @@ import { ClientRegistration, type RegistrationProblem } from '../../domain/clien
 import { failure, type Result, success } from '../../domain/result.ts';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
 import { type AddedDetails, type ManagementParts, problemOfRules } from './change-client.ts';
-import { type DescribedClient, describeWithCredentials } from './describe-client.ts';
+import { type DescribedClient, describeClient } from './describe-client.ts';
 import { type NamedSecretRequest, newSecret, type SecretRequest } from './new-secret.ts';
 
 export interface NewClientRequest {
@@ -45,6 +45,5 @@ export async function addClient(
   const hasDetails = Object.values(details.value).some((entries) => entries.length > 0);
   const added = await store.add({ ...fields, clientSecret, ...(hasDetails && { details: details.value }) });
   if (added === undefined) return failure('client_id_taken');
-  const described = describeWithCredentials(added, clock.now());
-  return described.ok ? success({ ...described.value, secret }) : failure('client_id_taken');
+  return success({ ...describeClient(added, clock.now()), secret });
 }

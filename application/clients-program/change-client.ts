@@ -1,6 +1,7 @@
 import {
   type ClientDetails,
   checkDetails,
+  DETAIL_KINDS,
   type DetailsProblem,
   type FederatedSubject,
   hasExpired,
@@ -11,8 +12,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
 import type { ChangeableClient, ClientEdit, ClientStore } from '../ports/client-store.ts';
 import type { IdGenerator } from '../ports/id-generator.ts';
-import { type DescribedClient, describeWithCredentials, hasSecretWithoutId } from './describe-client.ts';
-import { DETAIL_KINDS } from './detail-tables.ts';
+import { type DescribedClient, describeClient, hasSecretWithoutId } from './describe-client.ts';
 import { type NamedSecretRequest, newSecret, type SecretParts, type SecretRequest } from './new-secret.ts';
 
 /** Valid secrets that a client may have: the one in use, and the one that replaces it. */
@@ -45,12 +45,13 @@ export type ChangeRequest =
   | { readonly set: Names };
 
 /**
- * `hash_missing`: the lock has no hash behind it, so that unlocking would enable nothing. The client needs a new secret.
+ * `details_unreadable`: what another program has written as its details. `hash_missing`: the lock has no hash behind it, so that unlocking would enable nothing. The client needs a new secret.
  * `secret_missing`: the client authenticates in another way. `secret_without_id`: only a secret with an id can expire.
  * `too_many_secrets`: the client has two already.
  */
 export type ChangeProblem =
   | 'client_unknown'
+  | 'details_unreadable'
   | 'entry_unknown'
   | 'hash_missing'
   | 'secret_missing'
@@ -99,11 +100,10 @@ export async function changeClient(
     changed ||= edited.ok && (edited.value.clientSecret ?? stored.clientSecret) !== stored.clientSecret;
     return edited;
   });
-  const described = found.ok ? describeWithCredentials(found.value, clock.now()) : found;
-  if (!described.ok) return described;
-  const isStillLocked =
-    'state' in request && request.state === 'enabled' && described.value.client.state === 'disabled';
-  return isStillLocked && !changed ? failure('hash_missing') : success({ ...described.value, changed, secret });
+  if (!found.ok) return found;
+  const described = describeClient(found.value, clock.now());
+  const isStillLocked = 'state' in request && request.state === 'enabled' && described.client.state === 'disabled';
+  return isStillLocked && !changed ? failure('hash_missing') : success({ ...described, changed, secret });
 }
 
 async function giving(parts: ManagementParts, request: SecretRequest | NamedSecretRequest) {

@@ -1,19 +1,19 @@
 import type { RecordedClient } from '../../domain/client-document.ts';
 import { unlock } from '../../domain/stored-secret.ts';
 import type { ChangeEvent, ChangeMade } from '../ports/audit-log.ts';
-import type { ChangedRegistration, ClientChange, StoredClient } from '../ports/client-store.ts';
-import { describeWithCredentials } from './describe-client.ts';
+import type { ClientChange, StoredClient } from '../ports/client-store.ts';
+import { describeClient } from './describe-client.ts';
 
 /** What a change did to which client, before and after. Never a secret and never a hash. */
 export function clientChangeEvents(change: ClientChange, common: ChangeMade): readonly ChangeEvent[] {
-  if (change.kind === 'clients') return change.clients.flatMap((client) => eventOf(client, common));
+  if (change.kind === 'client') return eventOf(change, common);
   const { name: file, sha256 } = change.file;
   const { added, replaced, locked: still_disabled } = change.counts;
   return [{ event: 'clients_imported', ...common, file, sha256, added, replaced, still_disabled }];
 }
 
 /** None if nothing is different. */
-function eventOf(changed: ChangedRegistration, common: ChangeMade): readonly ChangeEvent[] {
+function eventOf(changed: ClientChange & { readonly kind: 'client' }, common: ChangeMade): readonly ChangeEvent[] {
   const [before, after] = [recorded(changed.before, common.at), recorded(changed.after, common.at)];
   const client_id = (changed.after ?? changed.before)?.client.clientId ?? '';
   if (after === undefined) return before ? [{ event: 'client_removed', ...common, client_id, before }] : [];
@@ -29,10 +29,9 @@ function eventOf(changed: ChangedRegistration, common: ChangeMade): readonly Cha
 
 function recorded(stored: StoredClient | undefined, now: number): RecordedClient | undefined {
   if (stored === undefined) return undefined;
-  const described = describeWithCredentials({ clients: [stored.client], details: stored.details }, now);
-  if (!described.ok) return undefined;
-  const { client_name, scope, state, bcrypt_cost } = described.value.client;
-  const { secrets, keys, federated_subjects, resources } = described.value.credentials;
+  const { client, credentials } = describeClient(stored, now);
+  const { client_name, scope, state, bcrypt_cost } = client;
+  const { secrets, keys, federated_subjects, resources } = credentials;
   return {
     client_name,
     scope,

@@ -12,9 +12,8 @@ import {
   describeProblem,
 } from '../../domain/client-registration.ts';
 import { algorithmsOf } from '../../domain/public-jwk.ts';
-import { failure, type Result, success } from '../../domain/result.ts';
 import { isLocked, NO_SECRET, StoredSecret, unlock } from '../../domain/stored-secret.ts';
-import { DISPLAYED_TEXT_MAX, type FoundClients, type StoredDetails, type ValidDetails } from '../ports/client-store.ts';
+import type { StoredClient, StoredDetails } from '../ports/client-store.ts';
 
 /** A client with its credentials, without any secret. */
 export interface DescribedClient {
@@ -22,58 +21,12 @@ export interface DescribedClient {
   readonly credentials: CredentialsDocument;
 }
 
-/** A client as it is stored, and as it is shown. */
-export interface DescribedRow<Fields extends ClientRegistrationFields = ClientRegistrationFields> {
-  readonly fields: Fields;
-  readonly client: ClientDocument;
-}
-
-/**
- * Describes clients in the order of their ids. Two clients with the same id both have a problem.
- *
- * @param previousId the id of the client before the first one.
- */
-function describeInOrder<Fields extends ClientRegistrationFields>(
-  clients: readonly Fields[],
-  previousId?: string,
-): readonly DescribedRow<Fields>[] {
-  return clients.map((fields, index) => {
-    const before = index === 0 ? previousId : clients[index - 1]?.clientId;
-    const isRepeated = fields.clientId === before || fields.clientId === clients[index + 1]?.clientId;
-    return { fields, client: describe(fields, isRepeated ? 'client_id must be unique' : null) };
-  });
-}
-
-/** Describes pages of clients. The last client of each page waits for the next page, which may have another client of the same id. */
-export async function* describePages<Fields extends ClientRegistrationFields>(
-  pages: AsyncIterable<readonly Fields[]>,
-): AsyncGenerator<readonly DescribedRow<Fields>[]> {
-  let previousId: string | undefined;
-  let waiting: readonly Fields[] = [];
-  for await (const page of pages) {
-    const clients = [...waiting, ...page];
-    waiting = clients.slice(-1);
-    yield describeInOrder(clients, previousId).slice(0, -1);
-    previousId = clients.at(-2)?.clientId ?? previousId;
-  }
-  yield describeInOrder(waiting, previousId);
-}
-
-/** Describes the client of one id. Storage may have several; the first is described. */
-export function describeClient(clients: readonly ClientRegistrationFields[]): Result<ClientDocument, 'client_unknown'> {
-  const [row] = describeInOrder(clients);
-  return row === undefined ? failure('client_unknown') : success(row.client);
-}
-
-/** The same with everything that authenticates the client. */
-export function describeWithCredentials(
-  { clients, details }: FoundClients,
-  now: number,
-): Result<DescribedClient, 'client_unknown'> {
-  const client = describeClient(clients);
-  if (!client.ok) return client;
-  const credentials = describeCredentials(clients[0]?.clientSecret ?? '', details, now);
-  return success({ client: client.value, credentials });
+/** Describes a client with everything that authenticates it. */
+export function describeClient(stored: StoredClient, now: number): DescribedClient {
+  return {
+    client: describe(stored),
+    credentials: describeCredentials(stored.client.clientSecret, stored.details, now),
+  };
 }
 
 /** Describes credentials, also those of a disabled client, which come back when it is enabled. */
@@ -109,7 +62,7 @@ function shownOf(secret: Partial<NamedSecret>): RecordedSecret {
 }
 
 /** The methods for which a client has something that is valid. */
-export function methodsOf(has: ValidDetails): readonly AuthenticationMethod[] {
+function methodsOf(has: Readonly<Record<'secret' | 'key' | 'subject', boolean>>): readonly AuthenticationMethod[] {
   return [
     ...(has.secret ? (['client_secret_post', 'client_secret_basic'] as const) : []),
     ...(has.key ? (['private_key_jwt'] as const) : []),
@@ -122,17 +75,15 @@ export function hasSecretWithoutId(stored: string): boolean {
   return StoredSecret.parse(unlock(stored)).kind !== 'unusable';
 }
 
-/** @param repetition the problem of an id that another client has too. */
-function describe(stored: ClientRegistrationFields, repetition: string | null): ClientDocument {
-  const fields = { ...stored, scope: wholeTokens(stored.scope) };
-  const problem = repetition ?? problemOf(fields);
+function describe({ client, problem: ofDetails }: StoredClient): ClientDocument {
+  const problem = problemOf(client) ?? ofDetails ?? null;
   return {
-    id: fields.id,
-    client_id: fields.clientId,
-    client_name: fields.clientName,
-    scope: fields.scope,
-    state: isLocked(fields.clientSecret) ? 'disabled' : problem === null ? 'enabled' : 'broken',
-    bcrypt_cost: costOf(unlock(fields.clientSecret)),
+    id: client.id,
+    client_id: client.clientId,
+    client_name: client.clientName,
+    scope: client.scope,
+    state: isLocked(client.clientSecret) ? 'disabled' : problem === null ? 'enabled' : 'broken',
+    bcrypt_cost: costOf(unlock(client.clientSecret)),
     problem,
   };
 }
@@ -148,10 +99,4 @@ function problemOf(client: ClientRegistrationFields): string | null {
   const stored = unlock(client.clientSecret);
   const isUsable = costOf(stored) !== null || stored === NO_SECRET;
   return isUsable ? null : 'client_secret must be a BCrypt encoding of cost 4 to 14';
-}
-
-/** A scope that was cut while it was read, without the token in which it ends: a part of a token is no token. */
-function wholeTokens(scope: string): string {
-  const end = scope.length < DISPLAYED_TEXT_MAX ? -1 : scope.lastIndexOf(' ');
-  return end === -1 ? scope : scope.slice(0, end);
 }

@@ -5,9 +5,9 @@ import { type Refusal, refused, refusedOpenly } from '../../domain/refusal.ts';
 import type { Result } from '../../domain/result.ts';
 import type { IdentityAuthentication, PresentedAssertion } from '../authenticate-client.ts';
 import type { Caller } from '../ports/caller.ts';
+import type { ClientRepository } from '../ports/client-repository.ts';
 import type { Clock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
-import type { FederatedClients } from '../ports/federated-clients.ts';
 import type { IssuerKeys } from '../ports/issuer-keys.ts';
 import { REASON_OF_VERDICT, type VerifyAssertion } from '../verify-assertion.ts';
 import { selectCandidate } from './select-candidate.ts';
@@ -19,7 +19,7 @@ interface AuthenticateByIdentityParts {
   readonly issuers: TrustedIssuers;
   readonly issuerKeys: IssuerKeys;
   readonly verifyAssertion: VerifyAssertion;
-  readonly clients: FederatedClients;
+  readonly clients: Pick<ClientRepository, 'findBySubject'>;
   readonly clock: Clock;
   /** The greatest age of an assertion. */
   readonly maxAgeSeconds: number;

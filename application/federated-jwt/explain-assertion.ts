@@ -6,8 +6,8 @@ import type { PublicJwk } from '../../domain/public-jwk.ts';
 import type { RefusalReason } from '../../domain/refusal.ts';
 import type { AssertionVerdict, AssertionVerifier } from '../ports/assertion-verifier.ts';
 import type { AssertionCredentials } from '../ports/client-credentials.ts';
+import type { ClientRepository, FederatedCandidate, FederatedIdentity } from '../ports/client-repository.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { FederatedCandidate, FederatedClients, FederatedIdentity } from '../ports/federated-clients.ts';
 import { REASON_OF_VERDICT } from '../verify-assertion.ts';
 import { selectCandidate, weaknessOfRule } from './select-candidate.ts';
 
@@ -52,7 +52,7 @@ interface ExplainAssertionParts {
   /** Fetches the keys of an issuer now. Throws with the reason why it cannot. */
   readonly fetchKeys: (issuer: string) => Promise<readonly PublicJwk[]>;
   readonly verifier: AssertionVerifier;
-  readonly clients: FederatedClients;
+  readonly clients: Pick<ClientRepository, 'findBySubject'>;
   readonly clock: Clock;
   readonly maxAgeSeconds: number;
 }

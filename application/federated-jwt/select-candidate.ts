@@ -7,7 +7,7 @@ import {
   FEDERATED_CANDIDATES_MAX,
   type FederatedCandidate,
   type FederatedIdentity,
-} from '../ports/federated-clients.ts';
+} from '../ports/client-repository.ts';
 
 /** A verified assertion, and the clients that were found for it. */
 interface FoundCandidates {

@@ -1,15 +1,9 @@
 import type { ClientDetails, ClientKey } from '../../domain/client-details.ts';
-import { type ClientRegistrationFields, FIELD_MAX_LENGTH, type NewClient } from '../../domain/client-registration.ts';
+import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
 import type { Result } from '../../domain/result.ts';
 
-/** The longest text that is read, in characters; a longer one comes cut to this length, and is not valid. */
-export const DISPLAYED_TEXT_MAX = FIELD_MAX_LENGTH + 1;
-
-/** The most bytes of an entry of a clients file. It bounds the memory of an import and of an export. */
+/** The most bytes of an entry of a clients file. It bounds the memory of an import. */
 export const ENTRY_BYTES_MAX = 1_048_576;
-
-/** The most bytes of a page of an export, unless one client is longer. */
-export const EXPORTED_PAGE_BYTES_MAX = 4 * ENTRY_BYTES_MAX;
 
 /** Which clients to list. */
 export interface ClientRange {
@@ -66,26 +60,20 @@ export interface ClientImport {
   close(): Promise<void>;
 }
 
-/** A client and its details, as they are stored. */
+/** A client as it is stored, with whole texts. */
 export interface StoredClient {
   readonly client: ClientRegistrationFields;
   readonly details: StoredDetails;
+  /** What is wrong with the document of its details, which then has none here. */
+  readonly problem?: string;
 }
 
-/** A client with whole texts. Its details are undefined if they are not JSON, and texts are cut and details undefined if it is too long. */
-export interface ExportedClient extends ClientRegistrationFields {
-  readonly details: ClientDetails | undefined;
-}
+/** Reads the document of details, or says what is wrong with it; never with a value. */
+export type ReadDetails = (document: unknown) => Result<Partial<ClientDetails>, readonly string[]>;
 
-/** A client before and after a change. A new one has no `before`, a removed one no `after`. */
-export interface ChangedRegistration {
-  readonly before?: StoredClient;
-  readonly after?: StoredClient;
-}
-
-/** What one transaction changed: the client of an id, or each of the clients that a storage has with the same id. */
+/** What one transaction changed: a client before and after it, or an import. A new client has no `before`, a removed one no `after`. */
 export type ClientChange =
-  | { readonly kind: 'clients'; readonly clients: readonly ChangedRegistration[] }
+  | { readonly kind: 'client'; readonly before?: StoredClient; readonly after?: StoredClient }
   | { readonly kind: 'import'; readonly counts: ImportCounts; readonly file: ImportedFile };
 
 /** What an import does if a client is stored already. */
@@ -102,9 +90,6 @@ export interface StoredDetails extends ClientDetails {
   readonly keys: readonly StoredKey[];
 }
 
-/** Of which kinds the details of a client have something that is valid. */
-export type ValidDetails = Readonly<Record<'secret' | 'key' | 'subject', boolean>>;
-
 type ChangeableFields = Pick<ClientRegistrationFields, 'clientSecret' | 'clientName' | 'scope'>;
 
 /** What a change of a client sees: whole texts, and the secret without an id, locked if the client is disabled. */
@@ -114,14 +99,6 @@ export interface ChangeableClient extends ChangeableFields {
 
 /** The members that a change replaces. Keys need no id: the store computes it. */
 export type ClientEdit = Partial<ChangeableFields & { readonly details: ClientDetails }>;
-
-/** What is stored under a client id. */
-export interface FoundClients {
-  /** The clients of this id: none, one, or several. */
-  readonly clients: readonly ClientRegistrationFields[];
-  /** The details of the first one. */
-  readonly details: StoredDetails;
-}
 
 /** The fault of a value that breaks a rule of the storage's own, such as a constraint. Nothing was changed. */
 export class ValueRefused extends Error {
@@ -133,51 +110,39 @@ export class ValueRefused extends Error {
 }
 
 /**
- * The stored clients, for programs that manage them. Clients come as they are stored, whatever rule they break; except for
- * a client to change, texts over DISPLAYED_TEXT_MAX come cut. An id means exactly this id: case, accents and spaces count.
- * It belongs to one client, except in a storage that another application created without that rule.
+ * The stored clients, for programs that manage them. Clients come as they are stored, whatever rule they break. An id means
+ * exactly this id: case, accents and spaces count.
  *
  * Each method is atomic: of two that run at the same time, one sees what the other has done. None is repeated after a
- * fault, since it may have been done. All throw ValueRefused, and DependencyUnavailable if the storage cannot be used.
+ * fault, since it may have been done. All throw ValueRefused, and DependencyUnavailable if the storage cannot be used, also if it has
+ * no place for the details that are to be stored.
  *
  * A store that has a ChangeRecorder calls it for each change of a client, and for each import.
- *
- * Details are stored apart. A storage without a place for them has none to read, and throws DependencyUnavailable when
- * some are to be stored.
  */
 export interface ClientStore {
   /**
    * The clients of a range in pages, ordered by client id, byte by byte. Each page shows the storage as it is when that
    * page is read, and nothing is held between two pages. Costs one look-up by an index for each page.
    */
-  list(range: ClientRange): AsyncIterable<readonly ClientRegistrationFields[]>;
+  list(range: ClientRange): AsyncIterable<readonly StoredClient[]>;
 
-  /**
-   * The same clients as they are stored, to move them to another storage. Pages come as those of `list`; all of a page is read
-   * at one moment. A client of more than ENTRY_BYTES_MAX comes with cut texts and without its details.
-   */
-  export(range: ClientRange): AsyncIterable<readonly ExportedClient[]>;
-
-  /** What is valid at this time, in seconds since the epoch, of each client of a page, in the same order. Costs one query. */
-  summarize(clients: readonly ClientRegistrationFields[], now: number): Promise<readonly ValidDetails[]>;
-
-  /** Costs look-ups by indexes, as do the changes below. */
-  find(clientId: string): Promise<FoundClients>;
+  /** Costs a look-up by an index, as do the changes below. */
+  find(clientId: string): Promise<StoredClient | undefined>;
 
   /** Stores this client with its details and returns it, or returns undefined if its id is taken. */
-  add(client: NewClient): Promise<FoundClients | undefined>;
+  add(client: NewClient): Promise<StoredClient | undefined>;
 
   /** Starts an import. A store has at most one at a time. */
   startImport(): Promise<ClientImport>;
 
-  /** Replaces what `edit` returns for each client of this id, or changes nothing if it fails for one of them. */
+  /** Replaces what `edit` returns, or changes nothing if it fails, and if it would replace details that cannot be read. */
   change<Problem>(
     clientId: string,
     edit: (stored: ChangeableClient) => Result<ClientEdit, Problem>,
-  ): Promise<Result<FoundClients, Problem | 'client_unknown'>>;
+  ): Promise<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>>;
 
-  /** Deletes the clients of this id with their details, and returns what was deleted. */
-  remove(clientId: string): Promise<readonly ClientRegistrationFields[]>;
+  /** Deletes the client and returns what was deleted. */
+  remove(clientId: string): Promise<StoredClient | undefined>;
 }
 
 /** What is wrong with the entry at a position, counted from 0, or with the whole input. Never quotes a value. */

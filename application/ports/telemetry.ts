@@ -95,7 +95,7 @@ export interface Admission {
 export const DATABASES = ['client repository', 'key directory', 'used assertions'] as const;
 
 /** One of these, or a table beside the one of the clients. */
-export type DatabaseName = (typeof DATABASES)[number] | `table ${string}`;
+export type DatabaseName = (typeof DATABASES)[number];
 
 /** The connections of a pool at one moment. */
 export interface PoolLoad {

@@ -11,7 +11,6 @@ import { type Result, success } from '../../domain/result.ts';
 import type { PresentedAssertion } from '../authenticate-client.ts';
 import type { Caller } from '../ports/caller.ts';
 import type { ClientAuthentication } from '../ports/client-credentials.ts';
-import type { ClientKeys } from '../ports/client-keys.ts';
 import type { ClientRepository } from '../ports/client-repository.ts';
 import type { Clock } from '../ports/clock.ts';
 import { REASON_OF_VERDICT, type VerifyAssertion } from '../verify-assertion.ts';
@@ -21,8 +20,7 @@ import type { UseAssertion } from './use-assertion.ts';
 const KEPT_LONGER_SECONDS = 60;
 
 interface AuthenticateByKeyParts extends KeyAssertionPolicy {
-  readonly clientKeys: ClientKeys;
-  readonly clients: Pick<ClientRepository, 'findByClientId'>;
+  readonly clients: Pick<ClientRepository, 'findWithKeys'>;
   readonly verifyAssertion: VerifyAssertion;
   readonly useAssertion: UseAssertion;
   readonly clock: Clock;
@@ -38,30 +36,27 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
 
   /**
    * What the assertion itself shows is refused first, without a look-up, and openly. A caller without a key of the client is refused
-   * after the same work, with or without a registration: one look-up of keys and one verification. Only a verified
+   * after the same work, with or without a registration: one look-up and one verification. Only a verified
    * assertion of an enabled client is recorded as used, so nobody else can fill the store.
    */
   async execute(
     { assertion, clientId }: PresentedAssertion,
     caller: Caller,
   ): Promise<Result<ClientRegistration, Refusal>> {
-    const { clientKeys, clients, verifyAssertion, useAssertion, clock, audiences, maxLifetimeSeconds } = this.#parts;
+    const { clients, verifyAssertion, useAssertion, clock, audiences, maxLifetimeSeconds } = this.#parts;
     const { sub, exp, jti: assertionId = '' } = assertion.claims;
     const now = clock.now();
     const reason = refusalOfKeyAssertion(assertion, { now, audiences, maxLifetimeSeconds, clientId });
     if (reason !== undefined) return refusedOpenly(reason, keyAssertionExpectations(this.#parts, assertion));
 
-    const { registrationId, keys } = await clientKeys.findKeys(sub);
+    const { lookup, keys } = await clients.findWithKeys(sub);
     const current = keys.filter((key) => !hasExpired(key, now));
     const jwks = current.map(({ jwk }) => jwk);
-    const isRegistered = async () => registrationId !== undefined;
+    const isRegistered = async () => lookup.kind !== 'unknown';
     const verdict = await verifyAssertion.execute(assertion, jwks, { clientId: sub, caller, isRegistered });
-    if (registrationId === undefined) return refused('client_unknown');
+    if (lookup.kind === 'unknown') return refused('client_unknown');
     if (verdict !== 'verified') return refused(REASON_OF_VERDICT[verdict], sub);
-    const lookup = await clients.findByClientId(sub);
     if (lookup.kind === 'broken') return refused('registration_broken', sub);
-    // The registration may have changed since its keys were looked up.
-    if (lookup.kind === 'unknown' || lookup.registration.id !== registrationId) return refused('client_unknown');
     if (lookup.registration.isDisabled) return refused('client_disabled', sub);
 
     const keptSeconds = Math.ceil(exp) + CLIENT_SKEW_SECONDS + KEPT_LONGER_SECONDS - now;

@@ -79,14 +79,6 @@ export async function storage(configuration: Configuration, core: Core): Promise
   });
   core.registerInstance(PARTS.storage, opened);
   part(core, PARTS.clientRepository, () => opened.clients);
-  part(core, PARTS.clientResources, () => opened.resources);
-  const { dependency, expiring } = opened;
-  return {
-    ...(dependency && { checks: [dependency], close: () => dependency.close() }),
-    metrics(values) {
-      const { secrets, keys } = expiring?.() ?? {};
-      values.gauge('auth_client_secrets_expiring', 'Valid secrets of clients that expire within 30 days.', secrets);
-      values.gauge('auth_client_keys_expiring', 'Valid keys of clients that expire within 30 days.', keys);
-    },
-  };
+  const { dependency } = opened;
+  return dependency === undefined ? {} : { checks: [dependency], close: () => dependency.close() };
 }

@@ -30,7 +30,6 @@ export function registerUseCases(core: Core, settings: Settings, reuse: TokenReu
     const policy = new TokenPolicy(tokenPolicyOptions(settings));
     return new IssueToken({
       authenticateClient: core.resolve(PARTS.authenticateClient),
-      clientResources: core.resolve(PARTS.clientResources),
       policy,
       signer: new NodeCryptoTokenSigner(core.resolve(PARTS.keyProvider), policy.type),
       clock: core.resolve(PARTS.clock),

@@ -25,7 +25,7 @@ export function federatedJwt({ settings, issuers }: Configuration, core: Core): 
     issuers: new TrustedIssuers(issuers),
     issuerKeys: keySets,
     verifyAssertion: core.resolve(PARTS.verifyAssertion),
-    clients: core.resolve(PARTS.storage).subjects,
+    clients: core.resolve(PARTS.clientRepository),
     clock: core.resolve(PARTS.clock),
     maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,
   });

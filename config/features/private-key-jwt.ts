@@ -24,7 +24,6 @@ export async function privateKeyJwt(settings: Settings, core: Core): Promise<Pri
   });
   const usedAssertions = core.resolve(PARTS.usedAssertions);
   const method = new AuthenticateByKey({
-    clientKeys: core.resolve(PARTS.storage).keys,
     clients: core.resolve(PARTS.clientRepository),
     verifyAssertion: core.resolve(PARTS.verifyAssertion),
     useAssertion: new UseAssertion(usedAssertions),

@@ -2,14 +2,15 @@ import { runClients } from '../../adapters/cli/clients-program/run-clients.ts';
 import { explainCommand } from '../../adapters/cli/federated-jwt/explain-command.ts';
 import type { Input } from '../../adapters/cli/read-secret.ts';
 import { Terminal } from '../../adapters/cli/terminal.ts';
-import { formatClient, streamClientsFile } from '../../adapters/files/clients-file.ts';
+import { formatClient, readDetails, streamClientsFile } from '../../adapters/files/clients-file.ts';
 import { bcryptEncoder } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { RandomIdGenerator, randomSecret, SystemClock } from '../../adapters/system/system.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
-import type { ClientChange, ClientStore } from '../../application/ports/client-store.ts';
+import type { ClientChange } from '../../application/ports/client-store.ts';
 import { RecordChanges } from '../../application/record-changes.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { createHashing } from '../pool-work.ts';
@@ -72,14 +73,14 @@ async function openStore(
   environment: Environment,
   recorder: RecordChanges<ClientChange>,
   warn: (message: string) => void,
-): Promise<Result<ClientStore & { close(): Promise<void> }, string>> {
+): Promise<Result<SqlClientStore, string>> {
   const database = databaseOf(environment, readTextFile);
   if (!database.ok) return database;
   if (database.value.file !== undefined) {
-    const { SqliteClientStore } = await import('../../adapters/sqlite/clients-program/sqlite-client-store.ts');
-    return success(new SqliteClientStore(database.value.file, recorder));
+    const { openClientsFile } = await import('../../adapters/sqlite/clients-program/sqlite-clients-database.ts');
+    return success(new SqlClientStore(openClientsFile(database.value.file), readDetails, recorder));
   }
   // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
-  const { PostgresClientStore } = await import('../../adapters/postgres/clients-program/postgres-client-store.ts');
-  return success(await PostgresClientStore.open(database.value.url, recorder, warn));
+  const { openClientsDatabase } = await import('../../adapters/postgres/clients-program/postgres-clients-database.ts');
+  return success(new SqlClientStore(await openClientsDatabase(database.value.url, warn), readDetails, recorder));
 }

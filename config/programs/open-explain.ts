@@ -51,14 +51,14 @@ export async function openExplain(environment: Environment): Promise<Result<Open
 async function openRules(configuration: Configuration) {
   const { DATABASE_URL, DATABASE_DEADLINE_MS: deadlineMs } = configuration.settings;
   try {
-    const { subjects, dependency } = await openStorage({
+    const { clients, dependency } = await openStorage({
       configuration,
       clock: new SystemClock(),
       ids: new RandomIdGenerator(),
       log: () => {},
       database: { url: DATABASE_URL?.reveal() ?? '', deadlineMs },
     });
-    return { clients: subjects, close: async () => dependency?.close() };
+    return { clients, close: async () => dependency?.close() };
   } catch (fault) {
     throw new DependencyUnavailable('client repository', fault);
   }

@@ -61,10 +61,9 @@ export function signingClients(): AssertionClients {
     register: (clients) => clients.map((client) => ({ ...client, jwks: { keys: [jwk] } })),
     async insert(databaseUrl, clients) {
       const ids = clients.filter((client) => 'jwks' in client).map(({ client_id }) => client_id);
-      const text = `insert into client_keys (client_id, registration_id, key_id, jwk)
-        select client_id, id::text, 'bench', $1 from clients where client_id = any($2)`;
-      await runAt(databaseUrl, text, [JSON.stringify(jwk), ids]);
-      await runAt(databaseUrl, 'vacuum analyze client_keys');
+      const text = `update clients set details = $1 where client_id = any($2)`;
+      await runAt(databaseUrl, text, [{ jwks: { keys: [jwk] } }, ids]);
+      await runAt(databaseUrl, 'vacuum analyze clients');
     },
     bodyOf: (id) => bodyWith(compactJws({ alg: 'ES256', kid: 'bench' }, claimsOf('private_key_jwt', id), key.seal)),
   };
@@ -109,10 +108,10 @@ export async function workloads(
       }),
     async insert(databaseUrl, clients) {
       const ids = clients.filter((client) => 'federated_subjects' in client).map(({ client_id }) => client_id);
-      const text = `insert into client_subjects (client_id, registration_id, issuer, subject, claims)
-        select client_id, id::text, $1, $3, $4 from clients where client_id = $2`;
       for (const id of ids) {
-        await runAt(databaseUrl, text, [PLATFORM, id, subjectOf(id), JSON.stringify(conditionsOf(id))]);
+        const rule = { issuer: PLATFORM, subject: subjectOf(id), claims: conditionsOf(id) };
+        const details = { federated_subjects: [rule] };
+        await runAt(databaseUrl, 'update clients set details = $1 where client_id = $2', [details, id]);
       }
     },
     bodyOf(id) {

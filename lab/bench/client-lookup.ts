@@ -3,6 +3,7 @@ import pg from 'pg';
 import { CLIENTS, FIND_CLIENTS } from '../../adapters/postgres/client-entity.ts';
 import { PostgresClientRepository } from '../../adapters/postgres/postgres-client-repository.ts';
 import { openTable } from '../../adapters/postgres/table.ts';
+import { SystemClock } from '../../adapters/system/system.ts';
 import { DatabaseServer } from '../../tests/support/database-server.ts';
 import { figure, median } from './report.ts';
 
@@ -18,7 +19,7 @@ const server = await DatabaseServer.create();
 const url = server.urlOf('postgres', 'postgres');
 const options = { url, poolSize: POOL_SIZE, deadlineMs: 5_000 };
 const table = await openTable('client repository', CLIENTS, options, () => {});
-const repository = new PostgresClientRepository(table.runner, table.runner, () => {});
+const repository = new PostgresClientRepository(table.runner, () => {}, new SystemClock());
 const orm = new MikroORM({
   entities: [CLIENTS.schema],
   dbName: 'postgres',
@@ -28,13 +29,12 @@ const orm = new MikroORM({
 });
 const pool = new pg.Pool({ connectionString: url, max: POOL_SIZE });
 
-const FIND = { ...FIND_CLIENTS, text: FIND_CLIENTS.text.replaceAll('$schema.', 'public.') };
-
 const METHODS: Readonly<Record<string, Find>> = {
-  'pg, unprepared statement': (id) => pool.query({ text: FIND.text, values: [[id]] }),
-  'pg, prepared statement': (id) => pool.query({ ...FIND, values: [[id]] }),
+  'pg, unprepared statement': (id) => pool.query({ text: FIND_CLIENTS.text, values: [[id]] }),
+  'pg, prepared statement': (id) => pool.query({ ...FIND_CLIENTS, values: [[id]] }),
   'this repository': (id) => repository.findByClientId(id),
-  'MikroORM connection.execute': (id) => orm.em.getConnection().execute(FIND.text.replace('$1', '?'), [`{${id}}`]),
+  'MikroORM connection.execute': (id) =>
+    orm.em.getConnection().execute(FIND_CLIENTS.text.replace('$1', '?'), [`{${id}}`]),
   'MikroORM em.fork().findOne': (id) => orm.em.fork().findOne(CLIENTS.schema, { clientId: id }),
 };
 

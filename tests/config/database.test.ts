@@ -79,12 +79,6 @@ describe('the metrics of a service on PostgreSQL', () => {
     expect(pool('connections_max')).toBe(2);
     expect(pool('statements_waiting')).toBe(0);
     expect(total(now, 'auth_database_connections_max', { dependency: 'key directory' })).toBe(2);
-    // A table that only some requests need leaves one of them.
-    for (const table of ['client_secrets', 'client_resources']) {
-      const dependency = `table ${table}`;
-      expect(total(now, 'auth_database_connections_max', { dependency })).toBe(1);
-      expect(total(now, 'auth_database_statements_waiting', { dependency })).toBe(0);
-    }
   });
 
   it('show the clock offset, and the age of what was read from the directory', async () => {

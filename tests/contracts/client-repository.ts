@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { ClientRepository } from '../../application/ports/client-repository.ts';
-import type { NamedSecret } from '../../domain/client-details.ts';
+import { afterEach, beforeEach, describe, expect, it, test } from '@jest/globals';
+import { type ClientRepository, FEDERATED_CANDIDATES_MAX } from '../../application/ports/client-repository.ts';
+import type { ClientDetails, ClientKey, FederatedSubject, NamedSecret } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { lock, NO_SECRET } from '../../domain/stored-secret.ts';
+import { generateSigningKey } from '../support/assertions.ts';
 
 export type { NewClient };
 
@@ -11,11 +12,19 @@ interface ClientRepositoryUnderTest {
   readonly repository: ClientRepository;
   add(client: NewClient): Promise<void>;
   change(clientId: string, changes: Partial<NewClient>): Promise<void>;
-  /** Gives the client a secret with an id. */
-  addSecret(clientId: string, secret: NamedSecret): Promise<void>;
+  /** Gives the client these details and no others. */
+  setDetails(clientId: string, details: Partial<ClientDetails>): Promise<void>;
   remove(clientId: string): Promise<void>;
   close(): Promise<void>;
 }
+
+const RULE: FederatedSubject = { issuer: 'https://issuer.test', subject: 'workload', claims: { '/a~1b': 'c "d"' } };
+
+const KEYS: readonly ClientKey[] = [
+  { jwk: { ...generateSigningKey('ES256').jwk, kid: 'one', alg: 'ES256' } },
+  { jwk: generateSigningKey('RS256').jwk, expires_at: 1_900_000_000 },
+  { jwk: generateSigningKey('EdDSA').jwk, expires_at: 1 },
+];
 
 export const A_CLIENT: NewClient = {
   clientId: 'client-1',
@@ -181,8 +190,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
 
       test('selects the secret of an id, and otherwise the one without an id', async () => {
         await under.add(A_CLIENT);
-        await under.addSecret('client-1', secret('first-id', 1));
-        await under.addSecret('client-1', secret('second-id', 2));
+        await under.setDetails('client-1', { secrets: [secret('first-id', 1), secret('second-id', 2)] });
         expect(await select('first-id')).toBe(encodingOf(1));
         expect(await select('second-id')).toBe(encodingOf(2));
         expect(await select()).toBe(A_CLIENT.clientSecret);
@@ -193,7 +201,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
 
       test('finds the whole registration with the selected secret', async () => {
         await under.add(A_CLIENT);
-        await under.addSecret('client-1', secret('first-id', 1));
+        await under.setDetails('client-1', { secrets: [secret('first-id', 1)] });
         const lookup = await under.repository.findByClientId('client-1', 'first-id');
         if (lookup.kind !== 'found') throw new Error(lookup.kind);
         const { registration } = lookup;
@@ -203,7 +211,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       test('never selects a secret of another client', async () => {
         await under.add(A_CLIENT);
         await under.add({ ...A_CLIENT, clientId: 'client-2' });
-        await under.addSecret('client-2', secret('first-id', 1));
+        await under.setDetails('client-2', { secrets: [secret('first-id', 1)] });
         expect(await select('first-id')).toBe(A_CLIENT.clientSecret);
         expect(await select('first-id', 'client-2')).toBe(encodingOf(1));
         expect(await select('first-id', 'client-3')).toBeUndefined();
@@ -211,15 +219,15 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
 
       test('selects a secret until it expires, and not one second longer', async () => {
         await under.add({ ...A_CLIENT, clientSecret: NO_SECRET });
-        await under.addSecret('client-1', secret('expired', 1, 1_000_000_000));
-        await under.addSecret('client-1', secret('valid', 2, 4_000_000_000));
+        const secrets = [secret('expired', 1, 1_000_000_000), secret('valid', 2, 4_000_000_000)];
+        await under.setDetails('client-1', { secrets });
         expect(await select('expired')).toBe(NO_SECRET);
         expect(await select('valid')).toBe(encodingOf(2));
       });
 
       test('selects nothing that matches for a disabled client, whatever the id', async () => {
         await under.add({ ...A_CLIENT, clientSecret: lock(A_CLIENT.clientSecret) });
-        await under.addSecret('client-1', secret('first-id', 1));
+        await under.setDetails('client-1', { secrets: [secret('first-id', 1)] });
         expect((await under.repository.findSecret('client-1', 'first-id'))?.kind).toBe('unusable');
         await under.change('client-1', { clientSecret: lock(NO_SECRET) });
         expect((await under.repository.findSecret('client-1', 'first-id'))?.kind).toBe('unusable');
@@ -229,11 +237,162 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
 
       test('selects no secret of an earlier registration with the same client id', async () => {
         await under.add(A_CLIENT);
-        await under.addSecret('client-1', secret('first-id', 1));
+        await under.setDetails('client-1', { secrets: [secret('first-id', 1)] });
         await under.remove('client-1');
         expect(await select('first-id')).toBeUndefined();
         await under.add(A_CLIENT);
         expect(await select('first-id')).toBe(A_CLIENT.clientSecret);
+      });
+    });
+
+    describe('resources', () => {
+      it('come with the registration, as they are spelled there', async () => {
+        const resources = ['https://api.example.com', 'https://files.example.com/v1?a=%20b', 'urn:x'];
+        await under.add(A_CLIENT);
+        await under.add({ ...A_CLIENT, clientId: 'client-2' });
+        await under.setDetails('client-2', { resources });
+        const found = await Promise.all(['client-1', 'client-2'].map(find));
+        expect(found.map((lookup) => lookup.kind === 'found' && lookup.registration.resources)).toEqual([
+          [],
+          resources,
+        ]);
+      });
+    });
+
+    describe('keys', () => {
+      const keysOf = async (clientId: string) => (await under.repository.findWithKeys(clientId)).keys;
+
+      it('come with their registration in one look-up, expired ones too', async () => {
+        await under.add({ ...A_CLIENT, clientSecret: NO_SECRET });
+        await under.setDetails('client-1', { keys: KEYS, resources: ['https://api.example.com'] });
+        const { lookup, keys } = await under.repository.findWithKeys('client-1');
+        expect(keys).toEqual(KEYS);
+        expect(lookup.kind === 'found' && lookup.registration).toMatchObject({
+          clientId: 'client-1',
+          clientName: 'First client',
+          resources: ['https://api.example.com'],
+        });
+      });
+
+      it('are none for a registration without keys, and for another id, however similar', async () => {
+        await under.add(A_CLIENT);
+        await under.add({ ...A_CLIENT, clientId: 'client' });
+        await under.setDetails('client', { keys: KEYS });
+        expect(await under.repository.findWithKeys('client-1')).toMatchObject({ lookup: { kind: 'found' }, keys: [] });
+        for (const id of [
+          '',
+          'Client',
+          'client ',
+          ' client',
+          'client\0',
+          'clien',
+          'clie%',
+          '\ud800',
+          'x'.repeat(300),
+        ]) {
+          expect(await under.repository.findWithKeys(id)).toEqual({ lookup: { kind: 'unknown' }, keys: [] });
+        }
+      });
+
+      it('are found of a registration that breaks a rule: a caller without them does not learn of it', async () => {
+        await under.add({ ...A_CLIENT, scope: '' });
+        await under.setDetails('client-1', { keys: KEYS });
+        const { lookup, keys } = await under.repository.findWithKeys('client-1');
+        expect([lookup.kind, keys]).toEqual(['broken', KEYS]);
+      });
+
+      it('are those of each client if many are looked up at the same time, some of them unknown', async () => {
+        const ids = Array.from({ length: 10 }, (_, number) => `client-${number}`);
+        for (const [number, clientId] of ids.entries()) {
+          await under.add({ ...A_CLIENT, clientId });
+          await under.setDetails(clientId, { keys: KEYS.slice(0, number % 3) });
+        }
+        const found = await Promise.all([...ids, 'unknown', ...ids].map(keysOf));
+        const expected = ids.map((_, number) => KEYS.slice(0, number % 3));
+        expect(found).toEqual([...expected, [], ...expected]);
+      });
+    });
+
+    describe('identities of other issuers', () => {
+      const register = async (clientId: string, subjects: readonly FederatedSubject[]) => {
+        await under.add({ ...A_CLIENT, clientId });
+        await under.setDetails(clientId, { subjects });
+      };
+      const candidatesOf = (subject: string, clientId?: string, issuer = RULE.issuer) =>
+        under.repository.findBySubject({ issuer, subject, clientId });
+      const idsOf = async (...args: Parameters<typeof candidatesOf>) =>
+        (await candidatesOf(...args)).map(({ clientId }) => clientId);
+
+      test('finds nobody if there is no rule', async () => {
+        expect(await candidatesOf('workload')).toEqual([]);
+      });
+
+      test('finds a client by a rule, with its registration and its conditions', async () => {
+        await register('billing', [RULE]);
+        const [candidate, ...others] = await candidatesOf('workload');
+        expect(others).toEqual([]);
+        expect(candidate).toMatchObject({ clientId: 'billing', claims: RULE.claims, lookup: { kind: 'found' } });
+        expect(candidate?.lookup.kind === 'found' && candidate.lookup.registration.clientId).toBe('billing');
+      });
+
+      test('finds every client of a subject in the order of ids, or the one that is named', async () => {
+        for (const clientId of ['b', 'a', 'B', 'é'])
+          await register(clientId, [{ ...RULE, claims: { '/x': clientId } }]);
+        await register('other', [{ ...RULE, subject: 'other' }]);
+        expect(await idsOf('workload')).toEqual(['B', 'a', 'b', 'é']);
+        expect(await candidatesOf('workload', 'b')).toMatchObject([{ clientId: 'b', claims: { '/x': 'b' } }]);
+        for (const clientId of ['other', 'c', 'A', 'b ', '', '\0', '%']) {
+          if (clientId !== '') expect(await candidatesOf('workload', clientId)).toEqual([]);
+        }
+      });
+
+      test('finds a client by each of its subjects', async () => {
+        await register('billing', [RULE, { ...RULE, subject: 'second', claims: {} }, { ...RULE, issuer: 'other' }]);
+        expect(await candidatesOf('second')).toMatchObject([{ clientId: 'billing', claims: {} }]);
+        expect(await idsOf('workload', undefined, 'other')).toEqual(['billing']);
+      });
+
+      test.each([
+        ['another case', 'Workload'],
+        ['a space after', 'workload '],
+        ['a part', 'work'],
+        ['more', 'workload2'],
+        ['a wildcard', '%'],
+        ['another wildcard', 'workloa_'],
+        ['a star', '*'],
+        ['a NUL', 'workload\0'],
+        ['half a surrogate pair', 'workload\ud800'],
+        ['full-width letters', 'ｗorkload'],
+        ['a quote', "workload'"],
+        ['nothing', ''],
+      ])('treats %s as another subject', async (_what, subject) => {
+        await register('billing', [RULE]);
+        await register('star', [{ ...RULE, subject: 'a*' }]);
+        expect(await candidatesOf(subject)).toEqual([]);
+      });
+
+      test.each(['https://issuer.test/', 'https://ISSUER.test', 'https://issuer.tes', '', '%', '\ud800', '\0'])(
+        'treats "%s" as another issuer',
+        async (issuer) => {
+          await register('billing', [RULE]);
+          expect(await candidatesOf('workload', undefined, issuer)).toEqual([]);
+        },
+      );
+
+      test('distinguishes the replacement character from half a surrogate pair', async () => {
+        await register('billing', [{ ...RULE, subject: '\ufffd' }]);
+        expect(await idsOf('\ufffd')).toEqual(['billing']);
+        expect(await idsOf('\ud800')).toEqual([]);
+      });
+
+      test('finds no more clients than the limit', async () => {
+        const ids = Array.from(
+          { length: FEDERATED_CANDIDATES_MAX + 2 },
+          (_, n) => `client-${String(n).padStart(2, '0')}`,
+        );
+        for (const clientId of ids) await register(clientId, [RULE]);
+        expect(await idsOf('workload')).toEqual(ids.slice(0, FEDERATED_CANDIDATES_MAX));
+        expect(await idsOf('workload', ids.at(-1))).toEqual(ids.slice(-1));
       });
     });
 

@@ -187,11 +187,6 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     firesAt: '3m',
     notYetAt: '1m',
   },
-  AuthClientDetailsUnavailable: {
-    series: both('auth_check_severity', always(1), always(0), 'check="client repository"'),
-    firesAt: '2m',
-    notYetAt: '0m',
-  },
   AuthUsedAssertionsUnavailable: {
     series: both('auth_check_severity', always(1), always(0), 'check="used assertions"'),
     firesAt: '2m',
@@ -233,11 +228,6 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     },
     firesAt: '11m',
     notYetAt: '9m',
-  },
-  AuthCredentialsExpire: {
-    series: both('auth_client_secrets_expiring', always(2), always(0)),
-    firesAt: '61m',
-    notYetAt: '59m',
   },
   AuthLogLinesLost: {
     series: both('auth_log_lines_lost_total', '0x5 40x115', always(0)),

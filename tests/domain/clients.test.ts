@@ -2,14 +2,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  type ClientDetails,
-  checkDetails,
-  countExpiring,
-  DETAILS_MAX,
-  NO_DETAILS,
-} from '../../domain/client-details.ts';
+import { type ClientDetails, checkDetails, DETAILS_MAX, NO_DETAILS } from '../../domain/client-details.ts';
 import { ClientRegistration } from '../../domain/client-registration.ts';
+import { selectSecret } from '../../domain/details-document.ts';
 import { type PublicJwk, readPublicJwk } from '../../domain/public-jwk.ts';
 import { isResourceIndicator, selectResources } from '../../domain/resource-indicator.ts';
 import { Scope } from '../../domain/scope.ts';
@@ -22,7 +17,6 @@ import {
   replaceSecret,
   StoredSecret,
   secretIdOf,
-  selectSecret,
   unlock,
 } from '../../domain/stored-secret.ts';
 
@@ -219,17 +213,6 @@ describe('details', () => {
       expect(JSON.stringify(checked)).not.toContain('plain-secret');
     });
   });
-
-  describe('countExpiring', () => {
-    it('counts what is valid now and expires within 30 days', () => {
-      const at = (expires_at: number) => ({ ...SECRET, expires_at });
-      const now = 1_000;
-      const secrets = [at(now), at(now + 1), at(now + 2_592_000), at(now + 2_592_001), SECRET];
-      expect(countExpiring([{ ...NO_DETAILS, secrets }, NO_DETAILS], now)).toEqual({ secrets: 2, keys: 0 });
-      const keys = [now, now + 1, now + 9].map((expires_at) => ({ jwk: JWK, expires_at }));
-      expect(countExpiring([{ ...NO_DETAILS, keys }], now)).toEqual({ secrets: 0, keys: 2 });
-    });
-  });
 });
 
 describe('stored secrets', () => {
@@ -362,12 +345,32 @@ describe('stored secrets', () => {
       if (id !== undefined) expect(isSecretId(id)).toBe(true);
     });
 
-    it('selects the stored secret, unless the client is disabled or has no such secret', () => {
-      expect(selectSecret('$2b$column', '$2b$named')).toBe('$2b$named');
-      expect(selectSecret(NO_SECRET, '$2b$named')).toBe('$2b$named');
-      expect(selectSecret('$2b$column', undefined)).toBe('$2b$column');
-      expect(selectSecret('!$2b$column', '$2b$named')).toBe('!$2b$column');
-      expect(selectSecret('!*', '$2b$named')).toBe('!*');
+    it('selects the stored secret, unless the client is disabled or has no such secret that is valid now', () => {
+      const secrets = [
+        { secret_id: 'a', client_secret: '$2b$a' },
+        { secret_id: 'b', client_secret: '$2b$b', expires_at: 10 },
+      ];
+      const select = (stored: string, now: number, id?: string) => selectSecret(stored, { secrets }, now, id);
+      expect(select('$2b$column', 9, 'a')).toBe('$2b$a');
+      expect(select(NO_SECRET, 9, 'b')).toBe('$2b$b');
+      expect(select('$2b$column', 10, 'b')).toBe('$2b$column');
+      expect(select('$2b$column', 9, 'c')).toBe('$2b$column');
+      expect(select('$2b$column', 9)).toBe('$2b$column');
+      expect(select('!$2b$column', 9, 'a')).toBe('!$2b$column');
+      expect(select('!*', 9, 'a')).toBe('!*');
+    });
+
+    it.each([
+      undefined,
+      null,
+      7,
+      'text',
+      {},
+      [null, 7, []],
+      [{ secret_id: 'a' }],
+      [{ secret_id: 'a', client_secret: 7 }],
+    ])('selects nothing of secrets that another program has broken: %j', (secrets) => {
+      expect(selectSecret('$2b$column', { secrets }, 9, 'a')).toBe('$2b$column');
     });
   });
 });

@@ -8,6 +8,7 @@ import { manageClients } from '../../config/programs/clients-program.ts';
 import { startFromEnvironment } from '../../config/service.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { addWorkload } from '../support/client-subjects.ts';
+import { CREATE_CLIENTS, clientsTable } from '../support/clients-table.ts';
 import { freePort } from '../support/free-port.ts';
 import { type HttpAnswer, requestToken, send } from '../support/http.ts';
 import { keySetAnswer } from '../support/key-set-server.ts';
@@ -100,9 +101,10 @@ describe('private_key_jwt', () => {
       DATABASE_DEADLINE_MS: '30000',
     });
 
-    it('do not start before the tables are there, and say which command makes them', async () => {
+    it('do not start before the column of the keys is there, and say which command adds it', async () => {
+      await database.query(`${CREATE_CLIENTS}; alter table clients drop column details`);
       await expect(startServiceUnderTest({ environment: shared() })).rejects.toThrow(
-        'table client_keys does not exist: run npm run migrate',
+        'table clients lacks the column details: run npm run migrate',
       );
     });
 
@@ -112,10 +114,8 @@ describe('private_key_jwt', () => {
       await using first = services[0].program;
       await using second = services[1].program;
       await database.query(
-        `with client as (insert into clients (client_id, client_secret, client_name, scope)
-          values ($1, '*', 'name', 'read') returning client_id, id::text)
-        insert into client_keys (client_id, registration_id, key_id, jwk) select client_id, id, 'k', $2 from client`,
-        [CLIENT.client_id, JSON.stringify(CLIENT.jwks.keys[0])],
+        `insert into clients (client_id, client_secret, client_name, scope, details) values ($1, '*', 'name', 'read', $2)`,
+        [CLIENT.client_id, { jwks: CLIENT.jwks }],
       );
       const [one, two] = services.map(({ url }) => url);
       await until(async () => (await ask(String(one))).status === 200, 'the first replica issues tokens');
@@ -324,18 +324,19 @@ describe('federated_jwt', () => {
     const onPostgres = () =>
       settings(issuers, { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, CLIENTS_FILE: '', ...PATIENT });
 
-    it('needs the tables of npm run migrate, and says so', async () => {
+    it('needs the column of npm run migrate, and says so', async () => {
+      await database.query(`${CREATE_CLIENTS}; alter table clients drop column details`);
       const environment = {
         ...(await onPostgres()),
         PORT: '0',
         MANAGEMENT_PORT: '0',
         BASE_URL: AUDIENCE,
       };
-      await expect(start(environment)).rejects.toThrow('table client_subjects does not exist: run npm run migrate');
+      await expect(start(environment)).rejects.toThrow('table clients lacks the column details: run npm run migrate');
       const { exitCode, stderr } = await explain(environment, 'x');
       expect([exitCode, stderr]).toEqual([
         3,
-        'The database cannot be used: table client_subjects does not exist: run npm run migrate\n',
+        'The database cannot be used: table clients lacks the column details: run npm run migrate\n',
       ]);
     });
 
@@ -351,14 +352,14 @@ describe('federated_jwt', () => {
       expect(explained.stderr).toContain('The service accepts it for client github-actions.');
 
       // A row that was changed by hand and that the preset does not allow.
-      await database.query(`update client_subjects set claims = '{}' where client_id = 'github-actions'`);
+      const { setDetails } = clientsTable(database);
+      const rule = ruleOf(github.platform);
+      await setDetails('github-actions', { subjects: [{ ...rule, claims: {} }] });
       expect(await statusOf(service, github)).toBe(401);
       expect(lastReason(service)).toBe('federated_rule_refused');
       const { stderr } = await explain(await onPostgres(), github.mint(AUDIENCE));
       expect(stderr).toContain('rule of client github-actions: does not count, claims must have /repository_id');
-      await database.query(`update client_subjects set claims = $1 where client_id = 'github-actions'`, [
-        JSON.stringify(github.platform.conditions),
-      ]);
+      await setDetails('github-actions', { subjects: [rule] });
       expect(await statusOf(service, github)).toBe(200);
 
       await database.query(`update clients set client_secret = '!*' where client_id = 'github-actions'`);
@@ -366,7 +367,7 @@ describe('federated_jwt', () => {
       expect(lastReason(service)).toBe('client_disabled');
       await database.query(`update clients set client_secret = '*' where client_id = 'github-actions'`);
       expect(await statusOf(service, github)).toBe(200);
-      await database.query(`delete from client_subjects where client_id = 'github-actions'`);
+      await setDetails('github-actions', {});
       expect(await statusOf(service, github)).toBe(401);
     });
   });

@@ -4,17 +4,15 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
+import type { ClientRow } from '../../application/client-lookup.ts';
 import { manageClients } from '../../config/programs/clients-program.ts';
 import { inspectService } from '../../config/programs/doctor.ts';
 import { migrateTables } from '../../config/programs/migrate-tables.ts';
 import { startFromEnvironment } from '../../config/service.ts';
+import { documentOf } from '../../domain/details-document.ts';
 import { clientsInProcess, type RunClients } from '../adapters/cli/clients-program.ts';
 import { A_CLIENT, describeClientRepository, type NewClient } from '../contracts/client-repository.ts';
-import {
-  FolderClientRepository,
-  fileOf,
-  type StoredFile,
-} from '../support/another-storage/folder-client-repository.ts';
+import { FolderClientRepository, fileOf } from '../support/another-storage/folder-client-repository.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { clientsTable } from '../support/clients-table.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
@@ -34,25 +32,22 @@ import { ruleOf, WorkloadIssuer } from '../support/workload-issuer.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 
 async function store(folder: string, { clientId, clientSecret, clientName, scope, details }: NewClient) {
-  const stored: StoredFile = {
-    ...{ id: randomUUID(), clientId, clientSecret, clientName, scope },
-    secrets: details?.secrets ?? [],
-  };
+  const document = JSON.stringify(documentOf(details ?? {}));
+  const stored: ClientRow = { id: randomUUID(), clientId, clientSecret, clientName, scope, details: document };
   await writeFile(fileOf(folder, clientId), JSON.stringify(stored));
 }
 
 describeClientRepository('FolderClientRepository', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'clients-'));
-  const rewrite = async (clientId: string, changes: (stored: StoredFile) => Partial<StoredFile>) => {
-    const stored: StoredFile = JSON.parse(await readFile(fileOf(folder, clientId), 'utf8'));
-    await writeFile(fileOf(folder, clientId), JSON.stringify({ ...stored, ...changes(stored) }));
+  const rewrite = async (clientId: string, changes: Partial<ClientRow>) => {
+    const stored: ClientRow = JSON.parse(await readFile(fileOf(folder, clientId), 'utf8'));
+    await writeFile(fileOf(folder, clientId), JSON.stringify({ ...stored, ...changes }));
   };
   return {
     repository: new FolderClientRepository(folder, new FixedClock()),
     add: (client) => store(folder, client),
-    change: (clientId, { details: _details, ...changes }) =>
-      rewrite(clientId, () => ({ id: randomUUID(), ...changes })),
-    addSecret: (clientId, secret) => rewrite(clientId, ({ secrets }) => ({ secrets: [...secrets, secret] })),
+    change: (clientId, { details: _details, ...changes }) => rewrite(clientId, { id: randomUUID(), ...changes }),
+    setDetails: (clientId, details) => rewrite(clientId, { details: JSON.stringify(documentOf(details)) }),
     remove: (clientId) => rm(fileOf(folder, clientId)),
     close: () => rm(folder, { recursive: true }),
   };

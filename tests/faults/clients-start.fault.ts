@@ -61,7 +61,7 @@ describe('npm run clients, started for each command', () => {
     const id = added.client_secret.slice(0, 10);
     expect(await answer('secrets list one')).toHaveLength(2);
     await answer(`secrets remove one ${id}`);
-    expect(await database.query('select from client_secrets')).toEqual([]);
+    expect(await database.query("select from clients where details ? 'secrets'")).toEqual([]);
   });
 
   it('adds and removes keys, subjects and resources', async () => {

@@ -249,7 +249,7 @@ describe('a database that fails while the service runs', () => {
     await until(() => events().includes('table_unusable'), 'the log names the problem');
     await expectUnavailable();
     const { text } = await send(service.managementUrl, '/readyz');
-    expect(text).toContain('table clients does not exist: bring it back');
+    expect(text).toContain('"reason":"table clients does not exist","fix":"bring it back');
     expect(text).not.toContain('migrate');
     expect(await server.query(`select to_regclass('clients') as found`)).toEqual([{ found: null }]);
     await server.query('alter table clients_elsewhere rename to clients');

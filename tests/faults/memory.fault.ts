@@ -62,8 +62,8 @@ describe('the service in a control group of 320 MB', () => {
   );
 
   it.each([
-    ['wide assertions, 2,000', 'client_keys'],
-    ['wide identities, 2,000', 'client_subjects'],
+    ['wide assertions, 2,000', 'clients'],
+    ['wide identities, 2,000', 'clients'],
   ] as const)(
     `stays below ${LIMIT_MB} MB under a flood whose look-ups wait: %s, while the table %s is locked`,
     (flood, table) => expectBounded(flood, methodsOf(flood), table),

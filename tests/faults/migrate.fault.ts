@@ -2,16 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { migrateTables } from '../../config/programs/migrate-tables.ts';
 import { A_CLIENT } from '../contracts/client-repository.ts';
-import { clientsTable } from '../support/clients-table.ts';
+import { CREATE_CLIENTS, clientsTable } from '../support/clients-table.ts';
 import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/until.ts';
-
-const TABLES = ['client_keys', 'client_resources', 'client_secrets', 'client_subjects'];
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -33,7 +30,7 @@ async function startMigrate(url: string) {
 
 async function tables(): Promise<readonly unknown[]> {
   const rows = await database.query(`select table_name::text as name from information_schema.tables
-    where table_schema = 'public' and table_name like 'client\\_%' order by 1`);
+    where table_schema = 'public' order by 1`);
   return rows.map(({ name }) => name);
 }
 
@@ -62,39 +59,27 @@ describe('npm run migrate', () => {
     expect(await tables()).toEqual([]);
   });
 
-  it('runs each migration once, although several programs run at the same time', async () => {
+  it('creates each table once, although several programs run at the same time', async () => {
     const runs = await Promise.all(Array.from({ length: 3 }, () => startMigrate(database.url)));
     expect(runs.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
     const texts = runs.map(({ stderr }) => stderr).toSorted();
     expect(texts.filter((text) => text === 'The database is up to date.\n')).toHaveLength(2);
-    const [report, ...others] = texts.filter((text) => text.includes('Migrated: 0001-client-details\n'));
+    const [report, ...others] = texts.filter((text) => text.includes('Created: clients\n'));
     expect(others).toEqual([]);
     expect(report).toMatch(/^If the service has a role of its own, .* --grant-to <role>\.$/m);
-    expect(await tables()).toEqual(expect.arrayContaining(TABLES));
+    expect(await tables()).toEqual(['clients', 'key_ring', 'used_assertions']);
     expect(await migrate(database.url)).toEqual({ exitCode: 0, stdout: '', stderr: 'The database is up to date.\n' });
   });
 
   it('creates a table again that somebody has dropped, and leaves the others alone', async () => {
     await migrate(database.url);
-    await database.query(
-      `insert into client_resources (client_id, registration_id, resource) values ('a', '1', 'urn:a')`,
-    );
-    await database.query('drop table used_assertions, client_keys');
-    const { exitCode, stderr } = await migrate(database.url);
-    expect([exitCode, stderr.match(/^Migrated: .*/gm)]).toEqual([
-      0,
-      [
-        'Migrated: 0001-client-details: client_keys, which was missing',
-        'Migrated: 0002-used-assertions: used_assertions, which was missing',
-      ],
-    ]);
-    const columns = await database.query(`select table_name::text as name, pg_catalog.count(*)::int as count
-      from information_schema.columns where table_name in ('used_assertions', 'client_keys') group by 1 order by 1`);
-    expect(columns.map(({ name, count }) => [name, count])).toEqual([
-      ['client_keys', 6],
-      ['used_assertions', 4],
-    ]);
-    expect(await database.query('select resource from client_resources')).toHaveLength(1);
+    await clientsTable(database).add(A_CLIENT);
+    await database.query('drop table used_assertions');
+    expect(await migrate(database.url)).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('Created: used_assertions\n'),
+    });
+    expect(await database.query('select from clients')).toHaveLength(1);
     expect(await migrate(database.url)).toMatchObject({ exitCode: 0, stderr: 'The database is up to date.\n' });
   });
 
@@ -105,25 +90,17 @@ describe('npm run migrate', () => {
     for (const args of [[], ['--dry-run']]) {
       const { exitCode, stdout, stderr } = await migrate(database.url, args);
       expect([exitCode, stdout]).toEqual([3, '']);
-      expect(stderr).toMatch(/table clients does not exist, and client_secrets, .* does: bring it back/);
+      expect(stderr).toMatch(/table clients does not exist, and key_ring, used_assertions does: bring it back/);
     }
     expect(await tables()).toEqual(before);
     await database.query('alter table clients_elsewhere rename to clients');
     expect(await migrate(database.url)).toMatchObject({ exitCode: 0, stderr: 'The database is up to date.\n' });
   });
 
-  it('leaves alone what a later version has migrated, as after a rollback', async () => {
-    await migrate(database.url);
-    await database.query(`insert into client_credentials_migrations (name) values ('9999-of-a-later-version')`);
-    await database.query('alter table client_keys add column of_a_later_version text');
-    const before = await tables();
-    expect(await migrate(database.url)).toEqual({ exitCode: 0, stdout: '', stderr: 'The database is up to date.\n' });
-    expect(await tables()).toEqual(before);
-  });
-
-  it('does not disturb a service that runs: it goes on with its one secret for each client, also while it finds the new tables', async () => {
+  it('does not disturb a service that runs: it goes on with its one secret for each client, also while it finds the new column', async () => {
     const other = await createTestDatabase();
     const settings = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: other.url, CLIENT_SECRET_COST: '4' };
+    await other.query(`${CREATE_CLIENTS}; alter table clients drop column details`);
     const service = await startServiceProcess(settings);
     await clientsTable(other).add({ ...A_CLIENT, clientSecret: await bcrypt.hash('an-id.its-secret', 4) });
     const ask = () =>
@@ -146,13 +123,13 @@ describe('npm run migrate', () => {
     await other.drop();
   });
 
-  it('leaves the table clients alone, which another application may own', async () => {
+  it('changes nothing of a table clients that another application may own, except that it adds the column details', async () => {
     await database.query('drop table clients');
     await database.query('create table clients (id text, client_id text)');
     expect((await migrate(database.url)).exitCode).toBe(0);
-    const columns = await database.query(`select count(*)::int as count from information_schema.columns
-      where table_name = 'clients'`);
-    expect(columns).toEqual([{ count: 2 }]);
+    const columns = await database.query(`select column_name::text as name from information_schema.columns
+      where table_name = 'clients' order by ordinal_position`);
+    expect(columns.map(({ name }) => name)).toEqual(['id', 'client_id', 'details']);
   });
 
   describe('with --grant-to', () => {
@@ -234,10 +211,10 @@ describe('npm run migrate', () => {
     it('names the statement that the owner has to run if clients belongs to another role', async () => {
       const other = await createTestDatabase();
       const [owner, migrator, service] = [await other.createRole(), await other.createRole(), await other.createRole()];
-      await other.query(`create table clients (id bigint, client_id text, client_secret text, client_name text, scope text);
+      await other.query(`${CREATE_CLIENTS};
         alter table clients owner to ${owner.name}; grant create, usage on schema public to ${migrator.name}`);
       const args = ['--grant-to', service.name];
-      const grant = `grant select (id, client_id, client_secret, client_name, scope) on public.clients to ${service.name};`;
+      const grant = `grant select (id, client_id, client_secret, client_name, scope, details) on clients to ${service.name};`;
       for (const options of [args, [...args, '--dry-run']]) {
         const refused = await migrate(migrator.url, options);
         expect([refused.exitCode, refused.stdout]).toEqual([3, '']);
@@ -261,29 +238,25 @@ describe('npm run migrate', () => {
       const refused = await migrate(url, args);
       expect([refused.exitCode, refused.stderr]).toEqual([3, expect.stringContaining('create schema "auth";')]);
       await other.query(`create schema auth;
-        create table auth.clients (id bigint, client_id text, client_secret text, client_name text, scope text)`);
+        create table auth.clients (id bigint, client_id text not null unique, client_secret text, client_name text, scope text)`);
       const { stdout } = await migrate(url, [...args, '--dry-run']);
       expect(stdout.match(/usage on schema/g)).toHaveLength(1);
       await other.drop();
     });
 
-    it('needs no restart: a service that runs without these tables uses them', async () => {
+    it('needs no restart: a service that runs without the column uses it, also with a role that may read only columns', async () => {
       const other = await createTestDatabase();
       const role = await other.createRole();
-      await other.query(`create table clients (id bigint generated by default as identity, client_id text unique,
-        client_secret text, client_name text, scope text)`);
-      await other.query(`grant select on clients to ${role.name}`);
+      await other.query(`${CREATE_CLIENTS}; alter table clients drop column details`);
+      await other.query(`grant select (id, client_id, client_secret, client_name, scope) on clients to ${role.name}`);
       const service = await startServiceProcess({ CLIENT_REPOSITORY: 'postgres', DATABASE_URL: role.url });
       await clientsTable(other).add({ ...A_CLIENT, clientSecret: await bcrypt.hash('a-secret', 4) });
       const request = { grant_type: 'client_credentials', client_id: A_CLIENT.clientId, client_secret: 'a-secret' };
-      const ask = () => requestToken(service.url, { ...request, resource: 'urn:api' });
-      expect((await ask()).status).toBe(400);
-      // Without its grant, a table is a fault, and no reason for a refusal.
-      await migrate(other.url);
-      await other.query(`insert into client_resources select client_id, id::text, 'urn:api' from clients`);
-      await until(async () => (await ask()).status === 503, 'the service finds the table');
-      expect((await migrate(other.url, ['--grant-to', role.name])).exitCode).toBe(0);
-      await until(async () => (await ask()).status === 200, 'the service uses the new table');
+      const ask = async () => (await requestToken(service.url, { ...request, resource: 'urn:api' })).status;
+      expect(await ask()).toBe(400);
+      expect((await migrate(other.url)).exitCode).toBe(0);
+      await clientsTable(other).setDetails(A_CLIENT.clientId, { resources: ['urn:api'] });
+      expect(await ask()).toBe(200);
       await service.program[Symbol.asyncDispose]();
       await other.drop();
     });

@@ -26,15 +26,7 @@ interface Conditions {
   /** Changes statements on their way to the server. */
   readonly change?: (statement: string) => string;
   readonly searchPath?: string;
-  /** Statements that create tables, as the owner. */
-  readonly tables?: readonly string[];
 }
-
-/** The tables that another application may have created, with types that have no operators of their own, or other ones. */
-const FOREIGN_TABLES = [
-  `create table clients (id int generated always as identity, client_id varchar(300) primary key, client_secret varchar(100),
-    client_name varchar(200), scope varchar(1000))`,
-];
 
 /** Statements as they were before, and others of their kind: each has a planted overload that fits better. */
 const CAPTURED = [
@@ -87,12 +79,7 @@ async function openDatabase(template?: string): Promise<TestDatabase> {
   return database;
 }
 
-async function record({
-  template,
-  change,
-  searchPath = '"$user", public',
-  tables = [],
-}: Conditions = {}): Promise<Recorded> {
+async function record({ template, change, searchPath = '"$user", public' }: Conditions = {}): Promise<Recorded> {
   const database = await openDatabase(template);
   const [owner, service] = [await database.createRole(), await database.createRole()];
   for (const { url, name } of [owner, service]) {
@@ -101,8 +88,6 @@ async function record({
       `alter role ${name} in database ${new URL(url).pathname.slice(1)} set search_path = ${searchPath}`,
     );
   }
-  for (const table of tables)
-    await runAt(owner.url, `${table}; grant all on all tables in schema public to ${service.name}`);
   await using proxy = await RecordingProxy.to(database.url, change);
   const answers = await runEveryProgram({
     owner: proxy.through(owner.url),
@@ -114,8 +99,7 @@ async function record({
 }
 
 /** As behind a pooler, which may run a statement in a session whose search path nobody has fixed. */
-const keepSearchPath = (statement: string) =>
-  statement.replace('set search_path = pg_catalog, pg_temp', 'reset search_path');
+const keepSearchPath = (statement: string) => statement.replace('pg_catalog.set_config(', 'pg_catalog.concat(');
 
 describe('functions, operators, casts and types that another role plants in the search path', () => {
   it.each<[string, Conditions]>([
@@ -124,18 +108,16 @@ describe('functions, operators, casts and types that another role plants in the 
       { searchPath: 'public, pg_catalog' },
     ],
     ['are not used by a statement in a session whose search path is not fixed', { change: keepSearchPath }],
-    ['are not used there with tables of another application', { change: keepSearchPath, tables: FOREIGN_TABLES }],
   ])(
     '%s',
     async (_name, conditions) => {
-      const expected = conditions.tables === undefined ? undisturbed : await record({ tables: conditions.tables });
       const { answers, errors } = await record({ ...conditions, template: planted });
       // A probe of a table that is suspected writes a value that may be too long, and undoes it.
       expect(errors.filter((error) => !error.startsWith('22001 '))).toEqual([]);
       const isOfPath = (line: unknown) => / names other schemas before pg_catalog/.test(String(line));
       expect(Object.values(answers).flat().filter(isOfPath)).toHaveLength(conditions.searchPath === undefined ? 0 : 2);
       const shown = Object.entries(answers).map(([name, lines]) => [name, lines.filter((line) => !isOfPath(line))]);
-      expect(Object.fromEntries(shown)).toEqual(expected.answers);
+      expect(Object.fromEntries(shown)).toEqual(undisturbed.answers);
     },
     300_000,
   );
@@ -162,23 +144,25 @@ it('every statement calls functions by their schema, as far as the grammar allow
   const { functions } = await namesIn(undisturbed.database.url, undisturbed.statements);
   const calls = undisturbed.statements.flatMap((statement) => [...statement.matchAll(/(?<![.\w"])(\w+)\s*\(/g)]);
   const unqualified = new Set(calls.map(([, name = '']) => name).filter((name) => functions.includes(name)));
-  // The grammar calls that of pg_catalog; the others are types.
-  expect([...unqualified].toSorted()).toEqual(['extract', 'timestamptz', 'varchar']);
+  // The grammar calls extract of pg_catalog, and no function without arguments fits count(*) better than that of pg_catalog.
+  expect([...unqualified].toSorted()).toEqual(['count', 'extract']);
 });
 
 it('every statement that a module has as a text was sent', async () => {
-  const sent = undisturbed.statements.map((statement) => statement.replaceAll(/"?public"?\./g, '$schema.'));
+  const sent = undisturbed.statements;
   const missing: string[] = [];
   for (const path of globSync('adapters/postgres/**/*.ts')) {
     const module: Record<string, unknown> = await import(`../../${path}`);
-    for (const text of textsIn(Object.values(module))) if (!sent.includes(text)) missing.push(text);
+    for (const text of textsIn(Object.values(module))) {
+      if (!sent.some((statement) => statement.startsWith(text))) missing.push(text);
+    }
   }
   expect(missing).toEqual([]);
 });
 
 /** The statements among values, and in lists and objects of them. */
 function textsIn(value: unknown, depth = 0): readonly string[] {
-  if (typeof value === 'string') return value.includes('$schema.') ? [value] : [];
+  if (typeof value === 'string') return /^(select|with|insert|update|delete) /.test(value) ? [value] : [];
   const isList = typeof value === 'object' && value !== null && depth < 4;
   return isList ? Object.values(value).flatMap((part) => textsIn(part, depth + 1)) : [];
 }

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import type { DatabaseLine } from '../../adapters/postgres/health.ts';
 import { openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
@@ -37,30 +36,6 @@ describe('PostgresClientRepository', () => {
   afterEach(() => opened.close());
 
   const reasonOf = (readiness: Readiness) => (readiness.ready ? '' : readiness.reason.text);
-
-  it('is ready with a note while the table of secrets with ids is locked, with or without requests, and says so once', async () => {
-    const locker = new pg.Client({ connectionString: database.url });
-    await locker.connect();
-    await locker.query('begin; lock table client_secrets in access exclusive mode');
-    const text = expect.stringMatching(/^client_secrets: database unavailable.*\(55P03\)$/);
-    const locked = { ready: true, note: expect.objectContaining({ code: '55P03', text }) };
-    await until(() => lines.length > 0, 'probes have met the lock for as long as it takes');
-    expect(opened.readiness()).toEqual(locked);
-    // Look-ups that wait for it leave a connection to those that do not need it.
-    const waiting = ['a', 'b', 'c'].map((id) => opened.repository.findSecret('client-1', id));
-    const outcomes = Promise.allSettled(waiting);
-    expect((await opened.repository.findSecret('client-1'))?.reveal()).toBe(A_CLIENT.clientSecret);
-    expect((await opened.repository.findByClientId('client-1')).kind).toBe('found');
-    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-    expect(opened.readiness()).toEqual(locked);
-    await locker.end();
-    await until(() => lines.length > 1, 'it has been well for as long as it takes');
-    expect(opened.readiness()).toEqual({ ready: true });
-    expect(lines).toEqual([
-      { event: 'database_unavailable', table: 'client_secrets', fault: expect.objectContaining({ code: '55P03' }) },
-      { event: 'database_available', table: 'client_secrets' },
-    ]);
-  }, 130_000);
 
   it('reports whether it is ready, and becomes ready again without a request', async () => {
     await database.query('alter table clients rename to elsewhere');

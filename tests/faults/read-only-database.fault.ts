@@ -86,10 +86,9 @@ beforeAll(async () => {
   await server.query(`grant select on all tables in schema public to ${ROLE}`);
   await server.query(`grant insert, update, delete on key_ring, used_assertions to ${ROLE}`);
   await server.query(
-    `with client as (insert into clients (client_id, client_secret, client_name, scope)
-        values ('signing-client', '*', 'name', 'read') returning client_id, id::text)
-      insert into client_keys (client_id, registration_id, key_id, jwk) select client_id, id, 'k', $1 from client`,
-    [JSON.stringify({ ...KEY.jwk, kid: 'the-key' })],
+    `insert into clients (client_id, client_secret, client_name, scope, details)
+      values ('signing-client', '*', 'name', 'read', $1)`,
+    [{ jwks: { keys: [{ ...KEY.jwk, kid: 'the-key' }] } }],
   );
 }, 120_000);
 afterAll(() => server.stop());

@@ -66,12 +66,9 @@ beforeEach(async () => {
   issuersFile = join(folder, 'issuers.json');
   const trusted = { issuer: PLATFORM.issuer, jwks: { keys: [PLATFORM.key.jwk()] }, preset: 'none' };
   await writeFile(issuersFile, JSON.stringify([trusted]), { mode: 0o600 });
-  await runAt(
-    url,
-    `insert into client_subjects (client_id, registration_id, issuer, subject)
-      select client_id, id::text, $1, 'workload' from clients where client_id = 'a'`,
-    [PLATFORM.issuer],
-  );
+  await runAt(url, `update clients set details = details || $1 where client_id = 'a'`, [
+    { federated_subjects: [{ issuer: PLATFORM.issuer, subject: 'workload', claims: {} }] },
+  ]);
   await add('signing', '--method', 'private_key_jwt', '--jwks', join(folder, 'keys.json'));
   standby = opened.use(await primary.createStandby());
   urls = { primary: url, standby: standby.urlOf('postgres', 'postgres') };

@@ -268,18 +268,25 @@ describe('a folder that this user may only read', () => {
   /** Reads as another user, or as this one who has lost the right to write. */
   const READER = `
     const { FileReader } = await import('./adapters/sqlite/file-reader.ts');
-    const { SqliteClientStore } = await import('./adapters/sqlite/clients-program/sqlite-client-store.ts');
-    const [path] = process.argv.slice(1);
+    const { openClientsFile } = await import('./adapters/sqlite/clients-program/sqlite-clients-database.ts');
+    const { SqlClientStore } = await import('./adapters/sql/sql-client-store.ts');
+    const [path, client] = process.argv.slice(1);
     if (process.getuid() === 0) process.setgroups([]), process.setegid(65534), process.seteuid(65534);
     const messageOf = (fault) => fault.cause?.message ?? fault.message;
     try {
       const file = await FileReader.open(path, () => {});
       console.log('read', file.read('select count(*) as n from clients')[0].n);
     } catch (fault) { console.log(messageOf(fault)); }
-    await new SqliteClientStore(path).remove('a').catch((fault) => console.log(messageOf(fault)));`;
+    const store = new SqlClientStore(openClientsFile(path), () => ({ ok: true, value: {} }));
+    await store.remove(client).catch((fault) => console.log(messageOf(fault)));`;
 
   async function read(): Promise<string> {
-    await using program = runProgram('-e', {}, [READER, file.path], ['--input-type=module', '--no-warnings']);
+    await using program = runProgram(
+      '-e',
+      {},
+      [READER, file.path, REGISTERED_CLIENT.clientId],
+      ['--input-type=module', '--no-warnings'],
+    );
     await program.ended();
     return program.stdout() + program.stderr();
   }
@@ -307,7 +314,7 @@ describe('a folder that this user may only read', () => {
     await chmod(file.folder, 0o755);
     const expected = 'cannot be opened or created by this user: give this user the rights to the file and its folder, ';
     expect(program.stderr()).toMatch(
-      new RegExp(`^The database cannot be migrated: \\S+/new\\.db ${expected}[^\n]*\\.\n$`),
+      new RegExp(`^The database cannot be migrated: \\S+/new\\.db ${expected}[^\n]*\n$`),
     );
   });
 

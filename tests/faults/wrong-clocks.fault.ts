@@ -110,10 +110,9 @@ describe('the clock of the database that jumps ahead by two hours, and back', ()
     await migrateDatabase(database.url);
     const key = generateSigningKey('ES256');
     await database.query(
-      `with client as (insert into clients (client_id, client_secret, client_name, scope)
-          values ('signing', '*', 'name', 'read') returning client_id, id::text)
-        insert into client_keys (client_id, registration_id, key_id, jwk) select client_id, id, 'k', $1 from client`,
-      [JSON.stringify(key.jwk)],
+      `insert into clients (client_id, client_secret, client_name, scope, details)
+        values ('signing', '*', 'name', 'read', $1)`,
+      [{ jwks: { keys: [key.jwk] } }],
     );
     await using replica = await ReplicaWithClocks.start({
       ...shared,

@@ -1,4 +1,5 @@
 import { afterAll } from '@jest/globals';
+import { CREATE_CLIENTS } from '../support/clients-table.ts';
 import { GOOD_CLIENT } from '../support/running-service.ts';
 import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-database.ts';
 import { answeredWith, EVERYTHING } from './capabilities.ts';
@@ -9,9 +10,6 @@ import { STORED, type StoredRow } from './stored-rows.ts';
 
 // tests/faults/slow-connections.fault.ts has the requests that take 15 s.
 
-/** A table of another application, with no rule about its rows. */
-const TABLE = `create table clients (id bigint generated always as identity, client_id text, client_secret text,
-  client_name text, scope text)`;
 const INSERT = `insert into clients (client_id, client_secret, client_name, scope)
   select * from unnest($1::text[], $2::text[], $3::text[], $4::text[])`;
 
@@ -20,8 +18,8 @@ afterAll(() => database.drop());
 
 async function startWithTable() {
   database = await createTestDatabase();
-  await database.query(TABLE);
-  const rows: readonly StoredRow[] = [GOOD_CLIENT, WRONGED_CLIENT, ...STORED.flatMap(({ rows: hostile }) => hostile)];
+  await database.query(CREATE_CLIENTS);
+  const rows: readonly StoredRow[] = [GOOD_CLIENT, WRONGED_CLIENT, ...STORED.map(({ row }) => row)];
   const complete = rows.map((row) => ({ ...GOOD_CLIENT, ...row }));
   const columns = (['client_id', 'client_secret', 'client_name', 'scope'] as const).map((column) =>
     complete.map((row) => row[column]),

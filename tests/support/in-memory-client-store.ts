@@ -1,23 +1,18 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
-import {
-  type ChangeableClient,
-  type ChangedRegistration,
-  type ClientChange,
-  type ClientEdit,
-  type ClientImport,
-  type ClientRange,
-  type ClientStore,
-  DISPLAYED_TEXT_MAX,
-  ENTRY_BYTES_MAX,
-  type ExportedClient,
-  type FoundClients,
-  type StoredDetails,
-  type ValidDetails,
+import type {
+  ChangeableClient,
+  ClientChange,
+  ClientEdit,
+  ClientImport,
+  ClientRange,
+  ClientStore,
+  StoredClient,
+  StoredDetails,
 } from '../../application/ports/client-store.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
-import { type ClientDetails, type Expiring, hasExpired, NO_DETAILS } from '../../domain/client-details.ts';
+import { type ClientDetails, NO_DETAILS } from '../../domain/client-details.ts';
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -25,7 +20,7 @@ import { InMemoryClientImport } from './in-memory-client-import.ts';
 
 const PAGE_SIZE = 500;
 
-/** Clients in the memory of this process, for tests of use cases. Passes the same contract suite as the store in PostgreSQL. */
+/** Clients in the memory of this process, for tests of use cases. Passes the same contract suite as the store in a database. */
 export class InMemoryClientStore implements ClientStore {
   readonly #ids: IdGenerator;
   readonly #recorder: ChangeRecorder<ClientChange> | undefined;
@@ -37,46 +32,27 @@ export class InMemoryClientStore implements ClientStore {
     this.#recorder = recorder;
   }
 
-  async *list({ prefix, after }: ClientRange): AsyncGenerator<readonly ClientRegistrationFields[]> {
-    const clients = [...this.#clients.values()]
-      .filter(({ clientId }) => clientId.startsWith(prefix) && (after === undefined || compare(clientId, after) > 0))
-      .sort((one, other) => compare(one.clientId, other.clientId))
-      .map(cut);
+  async *list({ prefix, after }: ClientRange): AsyncGenerator<readonly StoredClient[]> {
+    const clients = [...this.#clients.keys()]
+      .filter((clientId) => clientId.startsWith(prefix) && (after === undefined || compare(clientId, after) > 0))
+      .sort(compare)
+      .flatMap((clientId) => this.#stored(clientId) ?? []);
     for (let start = 0; start < clients.length; start += PAGE_SIZE) yield clients.slice(start, start + PAGE_SIZE);
   }
 
-  async *export(range: ClientRange): AsyncGenerator<readonly ExportedClient[]> {
-    for await (const page of this.list(range)) {
-      for (const shown of page) {
-        const client = this.#clients.get(shown.clientId) ?? shown;
-        const details = this.#details.get(shown.clientId) ?? NO_DETAILS;
-        const isLong = JSON.stringify([client, details]).length > ENTRY_BYTES_MAX;
-        yield [isLong ? { ...shown, details: undefined } : { ...client, details }];
-      }
-    }
+  async find(clientId: string): Promise<StoredClient | undefined> {
+    return this.#stored(clientId);
   }
 
-  async summarize(clients: readonly ClientRegistrationFields[], now: number): Promise<readonly ValidDetails[]> {
-    const hasValid = (entries: readonly Expiring[]) => entries.some((entry) => !hasExpired(entry, now));
-    return clients.map(({ clientId }) => {
-      const { secrets, keys, subjects } = this.#details.get(clientId) ?? NO_DETAILS;
-      return { secret: hasValid(secrets), key: hasValid(keys), subject: subjects.length > 0 };
-    });
-  }
-
-  async find(clientId: string): Promise<FoundClients> {
-    const client = this.#clients.get(clientId);
-    return { clients: client ? [cut(client)] : [], details: this.#details.get(clientId) ?? NO_DETAILS };
-  }
-
-  async add({ details = NO_DETAILS, ...client }: NewClient): Promise<FoundClients | undefined> {
+  async add({ details, ...client }: NewClient): Promise<StoredClient | undefined> {
     if (this.#clients.has(client.clientId)) return undefined;
-    const added = { ...client, id: this.#ids.uuid() };
-    const stored = withKeyIds({ ...NO_DETAILS, ...details });
-    this.#record({ after: { client: added, details: stored } });
-    this.#clients.set(client.clientId, added);
-    this.#details.set(client.clientId, stored);
-    return { clients: [cut(added)], details: stored };
+    const after = {
+      client: { ...client, id: this.#ids.uuid() },
+      details: withKeyIds({ ...NO_DETAILS, ...details }),
+    };
+    this.#record({ after });
+    this.#keep(after);
+    return after;
   }
 
   async startImport(): Promise<ClientImport> {
@@ -93,44 +69,44 @@ export class InMemoryClientStore implements ClientStore {
   async change<Problem>(
     clientId: string,
     edit: (stored: ChangeableClient) => Result<ClientEdit, Problem>,
-  ): Promise<Result<FoundClients, Problem | 'client_unknown'>> {
-    const stored = this.#clients.get(clientId);
-    if (stored === undefined) return failure('client_unknown');
-    const before = { client: stored, details: this.#details.get(clientId) ?? NO_DETAILS };
-    const edited = edit({ ...stored, details: before.details });
+  ): Promise<Result<StoredClient, Problem | 'client_unknown'>> {
+    const before = this.#stored(clientId);
+    if (before === undefined) return failure('client_unknown');
+    const edited = edit({ ...before.client, details: before.details });
     if (!edited.ok) return edited;
     const { details: next = before.details, ...fields } = edited.value;
-    const after = { client: { ...stored, ...fields }, details: withKeyIds(next) };
+    const after = { client: { ...before.client, ...fields }, details: withKeyIds(next) };
     if (!isDeepStrictEqual(before, after)) this.#record({ before, after });
-    this.#clients.set(clientId, after.client);
-    this.#details.set(clientId, after.details);
-    return success({ clients: [after.client], details: after.details });
+    this.#keep(after);
+    return success(after);
   }
 
-  async remove(clientId: string): Promise<readonly ClientRegistrationFields[]> {
-    const { clients: removed, details } = await this.find(clientId);
-    const [client] = removed;
-    if (client) this.#record({ before: { client, details } });
+  async remove(clientId: string): Promise<StoredClient | undefined> {
+    const before = this.#stored(clientId);
+    if (before) this.#record({ before });
     this.#clients.delete(clientId);
     this.#details.delete(clientId);
-    return removed;
+    return before;
   }
 
-  #record(client: ChangedRegistration): void {
-    this.#recorder?.record({ kind: 'clients', clients: [client] }, undefined);
+  #stored(clientId: string): StoredClient | undefined {
+    const client = this.#clients.get(clientId);
+    return client && { client, details: this.#details.get(clientId) ?? NO_DETAILS };
+  }
+
+  #keep({ client, details }: StoredClient): void {
+    this.#clients.set(client.clientId, client);
+    this.#details.set(client.clientId, details);
+  }
+
+  #record(changed: { readonly before?: StoredClient; readonly after?: StoredClient }): void {
+    this.#recorder?.record({ kind: 'client', ...changed }, undefined);
   }
 }
 
 /** Byte by byte in UTF-8. */
 function compare(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
-}
-
-function cut(client: ClientRegistrationFields): ClientRegistrationFields {
-  const [id, clientId, clientSecret, clientName, scope] = (
-    [client.id, client.clientId, client.clientSecret, client.clientName, client.scope] as const
-  ).map((text) => text.slice(0, DISPLAYED_TEXT_MAX)) as [string, string, string, string, string];
-  return { id, clientId, clientSecret, clientName, scope };
 }
 
 function withKeyIds({ keys, ...details }: ClientDetails): StoredDetails {

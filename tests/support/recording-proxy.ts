@@ -28,7 +28,6 @@ export class RecordingProxy implements AsyncDisposable {
     });
   }
 
-  /** @param change of statements of the simple protocol. */
   static async to(url: string, change = (statement: string) => statement): Promise<RecordingProxy> {
     const proxy = new RecordingProxy(new URL(url), change);
     proxy.#server.listen(0, '127.0.0.1');
@@ -52,11 +51,14 @@ export class RecordingProxy implements AsyncDisposable {
 
   #recordStatement(message: Message, change: (statement: string) => string): Message {
     if (message.type === 'B') this.parameters.push(message.body.toString());
-    if (message.type === 'P') this.statements.push(textAt(message.body, message.body.indexOf(0) + 1));
-    if (message.type !== 'Q') return message;
-    const statement = change(textAt(message.body, 0));
+    if (message.type !== 'Q' && message.type !== 'P') return message;
+    const start = message.type === 'P' ? message.body.indexOf(0) + 1 : 0;
+    const given = textAt(message.body, start);
+    const statement = change(given);
     this.statements.push(statement);
-    return { type: 'Q', body: Buffer.from(`${statement}\0`) };
+    const end = start + Buffer.byteLength(given);
+    const body = Buffer.concat([message.body.subarray(0, start), Buffer.from(statement), message.body.subarray(end)]);
+    return { type: message.type, body };
   }
 
   #recordError(message: Message): Message {

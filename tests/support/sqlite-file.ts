@@ -2,7 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import { SqliteClientStore } from '../../adapters/sqlite/clients-program/sqlite-client-store.ts';
+import { readDetails } from '../../adapters/files/clients-file.ts';
+import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
+import { openClientsFile } from '../../adapters/sqlite/clients-program/sqlite-clients-database.ts';
 import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 
@@ -25,7 +27,7 @@ export async function createSqliteFile(): Promise<SqliteFile> {
     folder,
     path,
     async add(client) {
-      const store = new SqliteClientStore(path);
+      const store = new SqlClientStore(openClientsFile(path), readDetails);
       await store.add(client);
       await store.close();
     },

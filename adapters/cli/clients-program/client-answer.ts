@@ -62,7 +62,10 @@ export function listedRow({ authentication_methods, ...client }: ListedClient): 
 }
 
 /** What is wrong with clients of a list, which is not part of its table, and what follows: a line for each. */
-export function problemsOf(clients: readonly ClientDocument[], effect = 'it gets no token'): readonly string[] {
+export function problemsOf(
+  clients: readonly Pick<ClientDocument, 'id' | 'client_id' | 'problem'>[],
+  effect = 'it gets no token',
+): readonly string[] {
   return clients
     .filter(({ problem }) => problem !== null)
     .map(({ id, client_id, problem }) => {

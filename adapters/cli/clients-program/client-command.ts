@@ -55,6 +55,8 @@ const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string
   client_unknown: (clientId) => `No client has the id ${clientId}.`,
   client_id_taken: (clientId) => `The client id ${clientId} is taken; nothing was changed.`,
   secret_unknown: (clientId) => `Client ${clientId} has no such secret; secrets list shows those that it has.`,
+  details_unreadable: (clientId) =>
+    `The details of client ${clientId} cannot be read; show says why. Nothing was changed.`,
   entry_unknown: (clientId) => `Client ${clientId} has no such entry; show prints those that it has.`,
   hash_missing: (clientId) =>
     `Client ${clientId} is locked without a hash behind the lock: give it a new secret with rotate first.`,

@@ -1,7 +1,5 @@
 import { open as openFile, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { DescribedRow } from '../../../application/clients-program/describe-client.ts';
-import type { ExportedClient } from '../../../application/ports/client-store.ts';
 import type { NewClient } from '../../../domain/client-registration.ts';
 import { failure, type Result } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
@@ -49,12 +47,13 @@ async function* exported(
   let [count, missing] = [0, 0];
   for await (const page of exportClients({ prefix })) {
     const texts: string[] = [];
-    for (const row of page) {
-      const entry = entryOf(row, formatClient);
+    for (const { client, details, problem } of page) {
+      const entry = problem === null ? formatClient({ ...client, details }) : failure([problem]);
       if (entry.ok) texts.push(`${count + texts.length === 0 ? '[' : ','}\n${entry.value}`);
       else {
         missing += 1;
-        const [message = ''] = problemsOf([{ ...row.client, problem: entry.problem.join('; ') }], 'it is not exported');
+        const { id, clientId: client_id } = client;
+        const [message = ''] = problemsOf([{ id, client_id, problem: entry.problem.join('; ') }], 'it is not exported');
         yield { message };
       }
     }
@@ -64,16 +63,6 @@ async function* exported(
   yield { text: count === 0 ? '[]\n' : '\n]\n' };
   yield { message: `${count} exported.` };
   if (missing > 0) throw new Problem(EXIT.refused, `${missing} not exported: import would refuse them.`);
-}
-
-function entryOf(
-  { client, fields }: DescribedRow<ExportedClient>,
-  formatClient: FormatClient,
-): Result<string, readonly string[]> {
-  if (client.problem !== null) return failure([client.problem]);
-  const { details } = fields;
-  if (details === undefined) return failure(['it is longer than 1 MiB, or its details are not JSON']);
-  return formatClient({ ...fields, details });
 }
 
 /** Writes the texts to a new file that only its owner can read. A file that is not complete is removed. */

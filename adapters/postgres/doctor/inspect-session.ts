@@ -60,18 +60,20 @@ interface Session {
   readonly version: string;
   readonly isSuperuser: boolean;
   readonly isEncrypted: boolean;
+  /** A table `clients` without the column `details`. */
+  readonly lacksDetails: boolean;
 }
 
 /** Every role may ask this. */
 const READ_SESSION = `select pg_catalog.quote_ident(current_user) as "role", current_catalog as "database",
   pg_catalog.current_setting('server_version') as "version",
   (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as "isSuperuser",
-  coalesce((select ssl from pg_catalog.pg_stat_ssl where pid = pg_catalog.pg_backend_pid()), false) as "isEncrypted"`;
+  coalesce((select ssl from pg_catalog.pg_stat_ssl where pid = pg_catalog.pg_backend_pid()), false) as "isEncrypted",
+  pg_catalog.to_regclass('clients') is not null and not exists (select from pg_catalog.pg_attribute
+    where attrelid = pg_catalog.to_regclass('clients')::oid and attname = 'details' and not attisdropped) as "lacksDetails"`;
 
-function describeSession(
-  { role, database, version, isSuperuser, isEncrypted }: Session,
-  url: string,
-): readonly Finding[] {
+function describeSession(session: Session, url: string): readonly Finding[] {
+  const { role, database, version, isSuperuser, isEncrypted, lacksDetails } = session;
   const place = placeOf(url);
   const isLocal = /^(localhost|127\.|::1|\[::1|\/)/.test(place);
   const ownRole = 'create a role of its own: docs/operate.md, "Roles and grants"';
@@ -80,8 +82,12 @@ function describeSession(
     fine(`${place}: PostgreSQL ${version}, database ${database}, role ${role}`),
     ...(isSuperuser ? [note(`the role ${role} is a superuser`, ownRole)] : []),
     ...(isEncrypted || isLocal ? [] : [note('the connection is not encrypted', encrypt)]),
+    ...(lacksDetails ? [note(WITHOUT_DETAILS, 'npm run migrate')] : []),
   ];
 }
+
+const WITHOUT_DETAILS =
+  'the table clients lacks the column details: clients have one secret, and no keys, subjects or resources';
 
 /** Host and port of a URL; they may also be in its query. */
 function placeOf(url: string): string {

@@ -43,7 +43,7 @@ export type KeyRingRecord = Readonly<Record<keyof KeyRow | 'time', string | null
 export const READ_RING: Statement = {
   name: 'read_key_ring',
   text: `select clock.time::text as "time", ring.* from (select ${EXACT_NOW} as time) as clock
-    left join (select ${KEY_RING.selectList} from $schema.key_ring limit ${KEY_ROWS_MAX + 1}) as ring on true`,
+    left join (select ${KEY_RING.selectList} from key_ring limit ${KEY_ROWS_MAX + 1}) as ring on true`,
   values: [],
 };
 
@@ -52,8 +52,8 @@ export function addKey({ kid, algorithm, step, sealed, ...times }: SealedKey): S
   const { publicationSeconds, signsFrom, verifiesUntil, addedBefore } = times;
   const numbers = [step, publicationSeconds, signsFrom, verifiesUntil, addedBefore].map(String);
   return {
-    text: `with ended as (delete from $schema.key_ring where verifies_until < ${NOW} - ${KEPT_SECONDS})
-      insert into $schema.key_ring (kid, algorithm, step, sealed, created_at, known_at, signs_from, verifies_until)
+    text: `with ended as (delete from key_ring where verifies_until < ${NOW} - ${KEPT_SECONDS})
+      insert into key_ring (kid, algorithm, step, sealed, created_at, known_at, signs_from, verifies_until)
         select $1::text, $2::text, $4::bigint, $3::text, ${NOW}, ${NOW} + $5::bigint, $6::bigint, $7::bigint
           where ${NOW} < $8::bigint
         on conflict do nothing`,
@@ -65,13 +65,13 @@ const REVOKED = `revoked_at = ${NOW}, sealed = null`;
 const CHANGED = 'returning ring.kid, ring.verifies_until::text as "verifiesUntil"';
 
 /** Returns the rows that were not revoked before, and those that are new. */
-export const REVOKE_KEY = `insert into $schema.key_ring as ring (kid, created_at, known_at, signs_from, verifies_until, revoked_at)
+export const REVOKE_KEY = `insert into key_ring as ring (kid, created_at, known_at, signs_from, verifies_until, revoked_at)
     values ($1, ${NOW}, ${NOW}, ${NOW}, ${NOW} + ${UNKNOWN_KEPT_SECONDS}, ${NOW})
     on conflict (kid) do update set ${REVOKED} where ring.revoked_at is null ${CHANGED}`;
 
-export const REVOKE_ALL = `update $schema.key_ring as ring set ${REVOKED} where revoked_at is null ${CHANGED}`;
+export const REVOKE_ALL = `update key_ring as ring set ${REVOKED} where revoked_at is null ${CHANGED}`;
 
-export const END_KEY = `update $schema.key_ring as ring set ended_at = $2::bigint
+export const END_KEY = `update key_ring as ring set ended_at = $2::bigint
     where kid = $1 and revoked_at is null and (ended_at is null or ended_at > $2::bigint) ${CHANGED}`;
 
 /** Throws if there are more rows than any ring has. */

@@ -12,7 +12,7 @@ import type { ConnectionOptions } from '../connection.ts';
 import type { DatabaseLog } from '../health.ts';
 import type { Runner } from '../runner.ts';
 import { alwaysReady, openTable } from '../table.ts';
-import { COUNT_USES, DELETE_ENDED, RECORD_USES, USED_ASSERTIONS } from './used-assertion-table.ts';
+import { COUNT_USES, DELETE_ENDED, RECORD_USES, USED_ASSERTIONS } from '../used-assertion-table.ts';
 
 /** How often rows are deleted and counted, and how many are deleted at once. */
 const SWEEP_EVERY_MS = 5_000;

@@ -18,7 +18,7 @@ import {
 import { exists, explain, FileUnusable } from '../file-fault.ts';
 import { readNumber } from '../file-schema.ts';
 import { inTransaction } from '../migrate-file.ts';
-import { commitRecorded } from '../recorded-commit.ts';
+import { commitRecorded } from './recorded-commit.ts';
 
 /** In the header of the file: "ccak" in ASCII. */
 const APPLICATION_ID = 0x6363616b;

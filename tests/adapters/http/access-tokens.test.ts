@@ -8,7 +8,6 @@ import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-s
 import { SigningThreads } from '../../../adapters/jwt/signing-threads.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { bcryptEncoder } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
-import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { PARTS } from '../../../config/parts.ts';
 import type { AccessTokenClaims, TokenType } from '../../../domain/access-token-claims.ts';
 import { Scope } from '../../../domain/scope.ts';
@@ -744,22 +743,6 @@ describe('resource indicators', () => {
     });
   });
 
-  describe('the parameter resource, if storage is unavailable', () => {
-    const outage = new DependencyUnavailable('client repository', new Error('connection refused'));
-    const service = serviceForSuite({
-      clients: CLIENTS,
-      override: (parts) =>
-        parts.registerInstance(PARTS.clientResources, { findResources: () => Promise.reject(outage) }),
-    });
-
-    it('is answered with 503 and Retry-After, and a request without it gets its token', async () => {
-      const answer = await ask(service(), [API]);
-      expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
-      expect(answer.json()['error']).toBe('temporarily_unavailable');
-      expect((await ask(service(), [])).status).toBe(200);
-    });
-  });
-
   /** The service with these clients: in memory, or in this database. */
   async function optionsFor(database: TestDatabase | undefined): Promise<ServiceOptions> {
     if (database === undefined) return { clients: CLIENTS };
@@ -768,13 +751,8 @@ describe('resource indicators', () => {
     // The first start creates the table of the clients.
     await (await startServiceUnderTest({ environment })).stop();
     const table = clientsTable(database);
-    await table.add(REGISTERED_CLIENT);
+    await table.add({ ...REGISTERED_CLIENT, details: { resources: RESOURCES } });
     await table.add({ ...REGISTERED_CLIENT, clientId: PLAIN_CLIENT.client_id, clientSecret: await plainHash() });
-    await database.query(
-      `insert into client_resources
-      select client_id, id::text, unnest($2::text[]) from clients where client_id = $1`,
-      [GOOD_CLIENT.client_id, RESOURCES],
-    );
     return { environment };
   }
 

@@ -948,12 +948,8 @@ describe('the order of checks', () => {
       },
       files: { 'issuers.json': JSON.stringify([{ issuer: PLATFORM, jwks: { keys: [PLATFORM_KEY.jwk()] } }]) },
     });
-    await clientsTable(database).add({ ...REGISTERED_CLIENT, clientId: KNOWN });
-    await database.query(
-      `insert into client_keys (client_id, registration_id, key_id, jwk)
-      select client_id, id::text, 'k', $1 from clients where client_id = '${KNOWN}'`,
-      [JSON.stringify(KEY.jwk)],
-    );
+    const keys = [{ jwk: KEY.jwk }];
+    await clientsTable(database).add({ ...REGISTERED_CLIENT, clientId: KNOWN, details: { keys } });
   }, 120_000);
   afterAll(async () => {
     await service.stop();

@@ -15,6 +15,7 @@ import { openRawExchange, type RawExchange, readAnswers } from '../../hostile/ra
 import { atOnce } from '../../support/at-once.ts';
 import { type FormFields, getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER, PLAIN_CLIENT } from '../../support/running-service.ts';
+import { secretsOnly } from '../../support/secrets-only.ts';
 import { until } from '../../support/until.ts';
 import { logLineOf, serviceForSuite } from './service-for-suite.ts';
 
@@ -260,16 +261,17 @@ describe('token endpoint', () => {
     const lookedUp: string[] = [];
     const service = serviceForSuite({
       clients: [GOOD_CLIENT, { ...PLAIN_CLIENT, client_id: 'utf-8-client', client_secret: '{noop}gehéim-secret😀' }],
-      wrapClients: (clients) => ({
-        findByClientId: (clientId) => {
-          lookedUp.push(clientId);
-          return clients.findByClientId(clientId);
-        },
-        findSecret: (clientId) => {
-          lookedUp.push(clientId);
-          return clients.findSecret(clientId);
-        },
-      }),
+      wrapClients: (clients) =>
+        secretsOnly({
+          findByClientId: (clientId) => {
+            lookedUp.push(clientId);
+            return clients.findByClientId(clientId);
+          },
+          findSecret: (clientId) => {
+            lookedUp.push(clientId);
+            return clients.findSecret(clientId);
+          },
+        }),
     });
 
     type Request = readonly [body: string | Buffer | FormFields, headers?: Record<string, string | string[]>];
@@ -546,13 +548,14 @@ describe('token endpoint', () => {
           PARTS.loadLimit,
           new LoadLimit({ inFlight: 2, inFlightWhenLate: 1, lateMs: 200 }, { delayMs: 0 }),
         ),
-      wrapClients: (clients) => ({
-        async findByClientId(clientId) {
-          if (clientId === SLOW.client_id) await held.promise;
-          return clients.findByClientId(clientId);
-        },
-        findSecret: (clientId) => clients.findSecret(clientId),
-      }),
+      wrapClients: (clients) =>
+        secretsOnly({
+          async findByClientId(clientId) {
+            if (clientId === SLOW.client_id) await held.promise;
+            return clients.findByClientId(clientId);
+          },
+          findSecret: (clientId) => clients.findSecret(clientId),
+        }),
     });
 
     it('answers 503 with Retry-After at once while the limit of requests in progress is reached, and serves the next when one has finished', async () => {
@@ -605,14 +608,15 @@ describe('token endpoint', () => {
     const inProgress: number[] = [];
     const service = serviceForSuite({
       override: (container) => container.registerInstance(PARTS.loadLimit, load),
-      wrapClients: (clients) => ({
-        async findByClientId(clientId) {
-          inProgress.push(load.inFlight);
-          await held?.promise;
-          return clients.findByClientId(clientId);
-        },
-        findSecret: (clientId) => clients.findSecret(clientId),
-      }),
+      wrapClients: (clients) =>
+        secretsOnly({
+          async findByClientId(clientId) {
+            inProgress.push(load.inFlight);
+            await held?.promise;
+            return clients.findByClientId(clientId);
+          },
+          findSecret: (clientId) => clients.findSecret(clientId),
+        }),
     });
     const form = new URLSearchParams(GOOD).toString();
     const head = (more = '') =>
@@ -753,10 +757,13 @@ describe('token endpoint', () => {
     let fault: unknown;
     const service = serviceForSuite({
       override: (container) =>
-        container.registerInstance(PARTS.clientRepository, {
-          findByClientId: () => Promise.reject(fault),
-          findSecret: () => Promise.reject(fault),
-        }),
+        container.registerInstance(
+          PARTS.clientRepository,
+          secretsOnly({
+            findByClientId: () => Promise.reject(fault),
+            findSecret: () => Promise.reject(fault),
+          }),
+        ),
     });
 
     it('answers 503 with Retry-After if storage is unavailable, never invalid_client', async () => {
@@ -1069,7 +1076,7 @@ describe('the log of token requests', () => {
       override: (container) => {
         const find = () =>
           Promise.reject(Object.assign(new Error('query failed'), { parameters: [SECRET], query: SECRET }));
-        container.registerInstance(PARTS.clientRepository, { findByClientId: find, findSecret: find });
+        container.registerInstance(PARTS.clientRepository, secretsOnly({ findByClientId: find, findSecret: find }));
       },
     });
 
@@ -1188,7 +1195,8 @@ describe('the audit log of token requests', () => {
 
     describe('because of a bug', () => {
       const service = serviceForSuite({
-        override: (container) => container.registerInstance(PARTS.clientRepository, fails(new Error('a bug'))),
+        override: (container) =>
+          container.registerInstance(PARTS.clientRepository, secretsOnly(fails(new Error('a bug')))),
       });
       it('is recorded once', async () => {
         const answer = await requestToken(service().url, GOOD);

@@ -3,19 +3,11 @@ import {
   inMemoryLocationCatalog,
   PLACES,
 } from '../../../adapters/memory/example-resource/in-memory-location-catalog.ts';
-import { InMemoryFederatedClients } from '../../../adapters/memory/federated-jwt/in-memory-federated-clients.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
-import { inMemoryClientResources } from '../../../adapters/memory/in-memory-client-resources.ts';
-import { inMemoryClientKeys } from '../../../adapters/memory/private-key-jwt/in-memory-client-keys.ts';
 import { InMemoryUsedAssertions } from '../../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
-import { RandomIdGenerator, SystemClock } from '../../../adapters/system/system.ts';
-import { NO_DETAILS } from '../../../domain/client-details.ts';
-import { NO_SECRET } from '../../../domain/stored-secret.ts';
-import { describeClientKeys } from '../../contracts/client-keys.ts';
-import { A_CLIENT, describeClientRepository, type NewClient } from '../../contracts/client-repository.ts';
-import { describeClientResources } from '../../contracts/client-resources.ts';
+import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { describeClientRepository, type NewClient } from '../../contracts/client-repository.ts';
 import { describeClientStore } from '../../contracts/client-store.ts';
-import { describeFederatedClients } from '../../contracts/federated-clients.ts';
 import { describeLocationCatalog } from '../../contracts/location-catalog.ts';
 import { describeUsedAssertions, SMALL_LIMITS } from '../../contracts/used-assertions.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
@@ -39,26 +31,13 @@ describe('in memory client repository', () => {
       repository,
       add,
       change: (clientId, changes) => change(clientId, () => changes),
-      addSecret: (clientId, secret) =>
-        change(clientId, ({ details = NO_DETAILS }) => ({
-          details: { ...details, secrets: [...(details.secrets ?? []), secret] },
-        })),
+      setDetails: (clientId, details) => change(clientId, () => ({ details })),
       async remove(clientId) {
         repository.remove(clientId);
       },
       async close() {},
     };
   });
-});
-
-describe('in memory client resources', () => {
-  describeClientResources('inMemoryClientResources', async (clients) => ({
-    clientResources: inMemoryClientResources(
-      clients.map(({ clientId, resources }) => ({ ...A_CLIENT, clientId, details: { ...NO_DETAILS, resources } })),
-    ),
-    idOf: () => 'any',
-    close: async () => {},
-  }));
 });
 
 describe('in memory client store', () => {
@@ -86,41 +65,6 @@ describe('locations', () => {
       expect(PLACES.map((place) => place.code)).toContain(code);
     });
   });
-});
-
-describe('federated clients', () => {
-  describeFederatedClients('InMemoryFederatedClients', async () => {
-    const repository = new InMemoryClientRepository(new RandomIdGenerator(), new SystemClock());
-    const clients = new InMemoryFederatedClients(repository);
-    return {
-      clients,
-      async add(clientId, subjects) {
-        const details = { ...NO_DETAILS, subjects };
-        const client = { clientId, clientSecret: NO_SECRET, clientName: 'A workload', scope: 'read', details };
-        repository.add(client);
-        clients.add(client);
-      },
-      close: async () => {},
-    };
-  });
-
-  it('finds no client that has been removed from the repository', async () => {
-    const repository = new InMemoryClientRepository(new RandomIdGenerator(), new SystemClock());
-    const subject = { issuer: 'https://issuer.test', subject: 'a workload' };
-    const details = { ...NO_DETAILS, subjects: [{ ...subject, claims: {} }] };
-    const client = { clientId: 'a', clientSecret: NO_SECRET, clientName: 'A workload', scope: 'read', details };
-    repository.add(client);
-    const clients = new InMemoryFederatedClients(repository, [client]);
-    expect(await clients.findBySubject(subject)).toMatchObject([{ clientId: 'a', lookup: { kind: 'found' } }]);
-    repository.remove('a');
-    expect(await clients.findBySubject(subject)).toEqual([]);
-  });
-});
-
-describe('in memory client keys', () => {
-  describeClientKeys('inMemoryClientKeys', async (clients) =>
-    inMemoryClientKeys(new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock(), clients), clients),
-  );
 });
 
 describe('used assertions', () => {

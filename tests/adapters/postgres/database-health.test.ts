@@ -6,26 +6,18 @@ import type { TableProbe } from '../../../adapters/postgres/table-health.ts';
 const answer = (code: string) => Object.assign(new Error('a message of the driver'), { code, severity: 'ERROR' });
 const LOCKED = answer('55P03');
 const UNKNOWN = 'database unavailable: it cannot be used';
-const READ_ONLY = answer('25006');
-const MISSING = new TableUnusable({ code: 'table_missing', text: 'table client_keys does not exist', fix: 'migrate' });
+const MISSING = new TableUnusable({ code: 'table_missing', text: 'table clients does not exist', fix: 'migrate' });
 
 /** A table that each probe finds in this state. */
 class TestTable implements TableProbe {
-  readonly table: string;
-  readonly isOptional: boolean;
   state: Error | undefined;
   /** Milliseconds at which the probes began. */
   readonly probedAt: number[] = [];
   /** Lets a probe end; undefined: it ends at once. */
   gate: Promise<void> | undefined;
 
-  constructor(table: string, isOptional = false) {
-    this.table = table;
-    this.isOptional = isOptional;
-  }
-
-  async prepare(): Promise<'found'> {
-    return 'found';
+  async prepare(): Promise<boolean> {
+    return false;
   }
 
   async check(): Promise<void> {
@@ -36,20 +28,14 @@ class TestTable implements TableProbe {
 }
 
 let clients: TestTable;
-let keys: TestTable;
-let subjects: TestTable;
 let lines: DatabaseLine[];
 let health: DatabaseHealth;
 
 beforeEach(() => {
   jest.useFakeTimers({ now: 0 });
-  [clients, keys, subjects] = [
-    new TestTable('clients'),
-    new TestTable('client_keys'),
-    new TestTable('client_subjects', true),
-  ];
+  clients = new TestTable();
   lines = [];
-  health = new DatabaseHealth([clients, keys, subjects], (line) => lines.push(line));
+  health = new DatabaseHealth(clients, (line) => lines.push(line));
 });
 afterEach(() => {
   health.close();
@@ -58,38 +44,20 @@ afterEach(() => {
 
 const pass = (milliseconds: number) => jest.advanceTimersByTimeAsync(milliseconds);
 const clear = () => {
-  for (const { probedAt } of [clients, keys, subjects]) probedAt.length = 0;
+  clients.probedAt.length = 0;
 };
 
 describe('DatabaseHealth at the start', () => {
-  it('is ready when all tables are well, and has no fault', async () => {
+  it('is ready when its table is well, and has no fault', async () => {
     await health.start();
     expect(health.readiness()).toEqual({ ready: true });
-    expect(health.fault).toBeUndefined();
+    expect(health.table.fault).toBeUndefined();
     expect(lines).toEqual([]);
   });
 
-  it('fails with the problem of a table that it needs and may not use', async () => {
-    keys.state = MISSING;
+  it('fails with the problem of a table that it may not use', async () => {
+    clients.state = MISSING;
     await expect(health.start()).rejects.toBe(MISSING);
-  });
-
-  it('does without an optional table, and says so', async () => {
-    subjects.state = new TableUnusable({
-      code: 'grant_missing',
-      text: 'table client_subjects is not readable',
-      fix: 'grant it',
-    });
-    await health.start();
-    expect(health.readiness()).toEqual({
-      ready: true,
-      note: {
-        code: 'grant_missing',
-        text: 'client_subjects: table client_subjects is not readable',
-        fix: 'grant it',
-      },
-    });
-    expect(lines).toEqual([{ event: 'table_unusable', problem: subjects.state.message, table: 'client_subjects' }]);
   });
 
   it('goes on while the database cannot be reached, and probes until it can', async () => {
@@ -100,7 +68,7 @@ describe('DatabaseHealth at the start', () => {
       ready: false,
       reason: { code: '55P03', text, fix: expect.stringContaining('pg_blocking_pids') },
     });
-    expect(health.fault).toBe(LOCKED);
+    expect(health.table.fault).toBe(LOCKED);
     clients.state = undefined;
     await pass(10_000);
     expect(health.readiness()).toEqual({ ready: true });
@@ -109,38 +77,11 @@ describe('DatabaseHealth at the start', () => {
 });
 
 describe('DatabaseHealth', () => {
-  it('probes every table every two seconds', async () => {
+  it('probes its table every two seconds', async () => {
     await health.start();
     clear();
     await pass(6_000);
-    for (const { probedAt } of [clients, keys, subjects]) expect(probedAt).toEqual([2_000, 4_000, 6_000]);
-  });
-
-  it('decides by the first table; the fault of another one is a note and a line that name it', async () => {
-    await health.start();
-    [keys.state, subjects.state] = [LOCKED, READ_ONLY];
-    await pass(10_000);
-    expect(health.readiness()).toEqual({
-      ready: true,
-      note: expect.objectContaining({
-        code: '55P03',
-        text: expect.stringMatching(
-          /^client_keys: .* \(55P03\); client_subjects: the database is read-only.* \(25006\)$/,
-        ),
-      }),
-    });
-    expect(health.fault).toBeUndefined();
-    expect(lines).toEqual([
-      { event: 'database_unavailable', fault: LOCKED, table: 'client_keys' },
-      {
-        event: 'database_unavailable',
-        fault: expect.objectContaining({ message: expect.stringContaining('name the primary'), cause: READ_ONLY }),
-        table: 'client_subjects',
-      },
-    ]);
-    clients.state = READ_ONLY;
-    await pass(10_000);
-    expect(health.readiness()).toMatchObject({ ready: false, reason: { code: '25006' } });
+    expect(clients.probedAt).toEqual([2_000, 4_000, 6_000]);
   });
 
   it.each([
@@ -166,22 +107,9 @@ describe('DatabaseHealth', () => {
     expect(health.readiness()).toMatchObject({ ready: false, reason: { text, fix: expect.any(String) } });
   });
 
-  it('does not probe the other tables while the first one has a fault, and all of them at the next success', async () => {
+  it('probes a table that may have changed every 250 ms', async () => {
     await health.start();
-    clear();
     clients.state = LOCKED;
-    await pass(5_000);
-    expect(clients.probedAt.length).toBeGreaterThan(8);
-    expect(keys.probedAt).toEqual([]);
-    clients.state = undefined;
-    await pass(1_000);
-    expect(keys.probedAt.at(-1)).toBe(clients.probedAt.at(-1));
-    expect(subjects.probedAt.at(-1)).toBe(clients.probedAt.at(-1));
-  });
-
-  it('probes as soon as the table that needs it most: one that may have changed, every 250 ms', async () => {
-    await health.start();
-    subjects.state = LOCKED;
     await pass(2_000);
     clear();
     await pass(1_000);
@@ -223,15 +151,6 @@ describe('DatabaseHealth', () => {
     clients.gate = undefined;
     await pass(2_001);
     expect(clients.probedAt).toEqual([250, 12_250]);
-  });
-
-  it('knows the state of each table by its name, and no other', async () => {
-    await health.start();
-    keys.state = LOCKED;
-    await pass(2_000);
-    expect(health.of('client_keys').isWell).toBe(false);
-    expect(health.of('clients').isWell).toBe(true);
-    expect(() => health.of('key_ring')).toThrow('the table key_ring is not probed');
   });
 
   it('neither probes nor logs after the end, also when a probe is running', async () => {

@@ -4,6 +4,7 @@ import {
   openClientRepository,
   type PostgresClientRepository,
 } from '../../../adapters/postgres/postgres-client-repository.ts';
+import { SystemClock } from '../../../adapters/system/system.ts';
 import type { Readiness } from '../../../application/ports/health-check.ts';
 
 /** A repository and the table that it reads. */
@@ -14,8 +15,13 @@ export interface OpenRepository extends AsyncDisposable {
 }
 
 /** Opens the table `clients` as the service does. */
-export async function openRepository(options: ConnectionOptions, log: DatabaseLog = () => {}): Promise<OpenRepository> {
-  const { adapter, dependency: table } = await openClientRepository(options, log);
+export async function openRepository(
+  options: ConnectionOptions,
+  log: DatabaseLog = () => {},
+  needsDetails = false,
+): Promise<OpenRepository> {
+  const opened = await openClientRepository(options, log, new SystemClock(), needsDetails);
+  const { adapter, dependency: table } = opened;
   return {
     repository: adapter,
     readiness: () => table.readiness(),

@@ -12,7 +12,7 @@ const WELL = undefined;
 /** What the next probe finds, and how long it takes. */
 let outcome: Error | undefined;
 let probeMs: number;
-let prepared: 'created' | 'found' | 'missing' | Error;
+let prepared: boolean | Error;
 let milliseconds: number;
 let lines: TableChange[];
 /** Of each check, whether a fault was suspected. */
@@ -21,11 +21,9 @@ let prepares: number;
 let health: TableHealth;
 
 beforeEach(() => {
-  [outcome, probeMs, prepared, milliseconds, lines, checks, prepares] = [WELL, 0, 'found', 0, [], [], 0];
+  [outcome, probeMs, prepared, milliseconds, lines, checks, prepares] = [WELL, 0, false, 0, [], [], 0];
   health = new TableHealth(
     {
-      table: 'clients',
-      isOptional: false,
       async prepare() {
         prepares += 1;
         if (prepared instanceof Error) throw prepared;
@@ -159,7 +157,7 @@ describe('TableHealth of a table that is well', () => {
   });
 
   it('is not prepared again when it disappears', async () => {
-    prepared = 'created';
+    prepared = true;
     await probe(new TableUnusable({ code: 'table_missing', text: 'table clients does not exist' }), 10_000);
     expect({ prepares, isThere: health.isThere }).toEqual({ prepares: 1, isThere: true });
   });
@@ -175,55 +173,11 @@ describe('TableHealth at the start', () => {
   it('prepares the table when the database answers first, and only then', async () => {
     prepared = LOCKED;
     await probe(WELL, 5_000);
-    expect(health).toMatchObject({ isThere: undefined, fault: LOCKED });
+    expect(health).toMatchObject({ isThere: false, fault: LOCKED });
     expect(checks).toEqual([]);
-    prepared = 'created';
+    prepared = true;
     await probe(WELL, 5_000);
     expect(health).toMatchObject({ isThere: true, fault: undefined });
     expect(events()).toEqual(['database_unavailable', 'table_created', 'database_available']);
-  });
-
-  it('checks no table that is missing and not needed', async () => {
-    prepared = 'missing';
-    await probe(LOCKED, 10_000);
-    expect(health).toMatchObject({ isThere: false, isWell: true, fault: undefined });
-    expect({ checks, lines }).toEqual({ checks: [], lines: [] });
-  });
-
-  it('uses a table that appears later, and says what is wrong with it', async () => {
-    prepared = 'missing';
-    await probe(WELL, 4_000);
-    prepared = 'found';
-    await probe(
-      new TableUnusable({
-        code: 'grant_missing',
-        text: 'the database role may not read the column resource of table client_resources',
-      }),
-      4_000,
-    );
-    expect({ isThere: health.isThere, isWell: health.isWell, events: events() }).toEqual({
-      isThere: true,
-      isWell: false,
-      events: ['table_found', 'table_unusable'],
-    });
-    await probe(WELL, 4_000);
-    expect({ isWell: health.isWell, fault: health.fault, events: events() }).toEqual({
-      isWell: true,
-      fault: undefined,
-      events: ['table_found', 'table_unusable', 'database_available'],
-    });
-    await probe(LOCKED, 10_000);
-    expect(health.fault).toBe(LOCKED);
-  });
-
-  it('looks for a missing table again after a fault of the database', async () => {
-    prepared = 'missing';
-    await probe(WELL, 4_000);
-    prepared = LOCKED;
-    await probe(WELL, 10_000);
-    expect({ isThere: health.isThere, isWell: health.isWell }).toEqual({ isThere: false, isWell: false });
-    prepared = 'found';
-    await probe(WELL, 4_000);
-    expect({ isThere: health.isThere, isWell: health.isWell }).toEqual({ isThere: true, isWell: true });
   });
 });

@@ -1,15 +1,24 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ClientLookup, ClientRepository } from '../../../application/ports/client-repository.ts';
+import {
+  type ClientRow,
+  candidatesOfRow,
+  keysOfRow,
+  lookupOfRow,
+  secretOfRow,
+} from '../../../application/client-lookup.ts';
+import {
+  type ClientLookup,
+  type ClientRepository,
+  type ClientWithKeys,
+  FEDERATED_CANDIDATES_MAX,
+  type FederatedCandidate,
+  type FederatedIdentity,
+} from '../../../application/ports/client-repository.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import { hasExpired, type NamedSecret } from '../../../domain/client-details.ts';
-import { ClientRegistration, type ClientRegistrationFields } from '../../../domain/client-registration.ts';
-import { StoredSecret, selectSecret } from '../../../domain/stored-secret.ts';
-
-/** A registration as its file has it. */
-export type StoredFile = ClientRegistrationFields & { readonly secrets: readonly NamedSecret[] };
+import type { StoredSecret } from '../../../domain/stored-secret.ts';
 
 /** The name of the file of a client, whatever characters its id has. */
 export function fileOf(folder: string, clientId: string): string {
@@ -27,24 +36,32 @@ export class FolderClientRepository implements ClientRepository {
   }
 
   async findByClientId(clientId: string, secretId?: string): Promise<ClientLookup> {
-    const stored = await this.#read(clientId, secretId);
-    if (stored === undefined) return { kind: 'unknown' };
-    const read = ClientRegistration.of(stored);
-    return read.ok ? { kind: 'found', registration: read.value } : { kind: 'broken', problem: read.problem };
+    const row = await this.#read(fileOf(this.#folder, clientId));
+    return row === undefined ? { kind: 'unknown' } : lookupOfRow(row, this.#clock.now(), secretId);
   }
 
   async findSecret(clientId: string, secretId?: string): Promise<StoredSecret | undefined> {
-    const stored = await this.#read(clientId, secretId);
-    return stored === undefined ? undefined : StoredSecret.parse(stored.clientSecret);
+    const row = await this.#read(fileOf(this.#folder, clientId));
+    return row && secretOfRow(row, this.#clock.now(), secretId);
   }
 
-  /** With the secret that the id selects. */
-  async #read(clientId: string, secretId: string | undefined): Promise<StoredFile | undefined> {
+  async findWithKeys(clientId: string): Promise<ClientWithKeys> {
+    return keysOfRow(await this.#read(fileOf(this.#folder, clientId)), undefined, () => {}, this.#clock.now());
+  }
+
+  async findBySubject(identity: FederatedIdentity): Promise<readonly FederatedCandidate[]> {
+    const paths = (await readdir(this.#folder)).map((name) => join(this.#folder, name));
+    const rows = (await Promise.all(paths.map((path) => this.#read(path)))).flatMap((row) => row ?? []);
+    return rows
+      .filter(({ clientId }) => identity.clientId === undefined || clientId === identity.clientId)
+      .toSorted((one, other) => Buffer.compare(Buffer.from(one.clientId), Buffer.from(other.clientId)))
+      .flatMap((row) => candidatesOfRow(row, identity, this.#clock.now()))
+      .slice(0, FEDERATED_CANDIDATES_MAX);
+  }
+
+  async #read(path: string): Promise<ClientRow | undefined> {
     try {
-      const stored: StoredFile = JSON.parse(await readFile(fileOf(this.#folder, clientId), 'utf8'));
-      const named = stored.secrets.find(({ secret_id }) => secret_id === secretId);
-      if (named === undefined || hasExpired(named, this.#clock.now())) return stored;
-      return { ...stored, clientSecret: selectSecret(stored.clientSecret, named.encoded) };
+      return JSON.parse(await readFile(path, 'utf8'));
     } catch (fault) {
       if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw new DependencyUnavailable('client repository', fault);

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { PostgresClientStore } from '../../../../adapters/postgres/clients-program/postgres-client-store.ts';
+import { readDetails } from '../../../../adapters/files/clients-file.ts';
+import { openClientsDatabase } from '../../../../adapters/postgres/clients-program/postgres-clients-database.ts';
 import { grantOf, tablesOf } from '../../../../adapters/postgres/privileges.ts';
+import { SqlClientStore } from '../../../../adapters/sql/sql-client-store.ts';
 import type { ChangeRecorder } from '../../../../application/ports/change-recorder.ts';
 import type { ClientChange } from '../../../../application/ports/client-store.ts';
 import { NO_DETAILS } from '../../../../domain/client-details.ts';
 import { success } from '../../../../domain/result.ts';
-import { lock, replaceSecret } from '../../../../domain/stored-secret.ts';
+import { lock } from '../../../../domain/stored-secret.ts';
 import { A_CLIENT } from '../../../contracts/client-repository.ts';
 import { A_FILE, describeClientStore } from '../../../contracts/client-store.ts';
 import { CREATE_CLIENTS, clientsTable } from '../../../support/clients-table.ts';
@@ -22,11 +24,11 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => database.drop());
 
-describeClientStore('PostgresClientStore', async (recorder) => {
+describeClientStore('SqlClientStore on PostgreSQL', async (recorder) => {
   await freshTables(database);
-  const stores: PostgresClientStore[] = [];
+  const stores: SqlClientStore[] = [];
   const another = async () => {
-    const store = await PostgresClientStore.open(database.url, recorder);
+    const store = await open(database.url, recorder);
     stores.push(store);
     return store;
   };
@@ -39,107 +41,49 @@ describeClientStore('PostgresClientStore', async (recorder) => {
   };
 });
 
-describe('PostgresClientStore without the tables of details', () => {
+describe('SqlClientStore on PostgreSQL without the column of details', () => {
   const details = { ...NO_DETAILS, resources: ['https://api.example/'] };
   let empty: TestDatabase;
   beforeAll(async () => {
     empty = await createTestDatabase();
-    await empty.query(CREATE_CLIENTS);
+    await empty.query(`${CREATE_CLIENTS}; alter table clients drop column details`);
   });
   afterAll(() => empty.drop());
 
   it('manages clients that have none', async () => {
     await using store = await open(empty.url);
     await store.add({ ...A_CLIENT, details: NO_DETAILS });
-    expect((await store.find('client-1')).details).toEqual(NO_DETAILS);
+    expect((await store.find('client-1'))?.details).toEqual(NO_DETAILS);
     const changed = await store.change('client-1', (stored) => success({ ...stored, clientSecret: '$2b$new' }));
-    expect(changed).toMatchObject({ ok: true, value: { clients: [{ clientSecret: '$2b$new' }] } });
-    expect(await store.remove('client-1')).toHaveLength(1);
+    expect(changed).toMatchObject({ ok: true, value: { client: { clientSecret: '$2b$new' } } });
+    expect(await store.remove('client-1')).toMatchObject({ client: { clientId: 'client-1' } });
   });
 
   it('stores nothing of a client with details, and says what to do', async () => {
     await using store = await open(empty.url);
     const said = { cause: { message: expect.stringContaining('run npm run migrate first') } };
     await expect(store.add({ ...A_CLIENT, details })).rejects.toMatchObject(said);
-    expect((await store.find('client-1')).clients).toEqual([]);
+    expect(await store.find('client-1')).toBeUndefined();
     await store.add(A_CLIENT);
     const change = store.change('client-1', () => success({ clientSecret: '$2b$new', details }));
     await expect(change).rejects.toMatchObject(said);
-    expect((await store.find('client-1')).clients).toMatchObject([{ clientSecret: A_CLIENT.clientSecret }]);
+    expect(await store.find('client-1')).toMatchObject({ client: { clientSecret: A_CLIENT.clientSecret } });
   });
 });
 
-describe('PostgresClientStore', () => {
-  it('changes every row of an id that a table without a unique index has twice, each by its own lock', async () => {
-    await database.query('drop table if exists clients');
-    await database.query(
-      'create table clients (id bigint, client_id text, client_secret text, client_name text, scope text)',
-    );
-    const { add } = clientsTable(database);
-    await add(A_CLIENT);
-    await add({ ...A_CLIENT, clientSecret: lock(A_CLIENT.clientSecret), clientName: 'Its double' });
-    await using store = await open();
-    await store.change(
-      'client-1',
-      secretEdit((stored) => replaceSecret(stored, '$2b$new')),
-    );
-    expect((await secrets()).toSorted()).toEqual(['!$2b$new', '$2b$new']);
-    const clients = await store.startImport();
-    await clients.add([{ ...A_CLIENT, clientSecret: '$2b$newer' }]);
-    expect(await clients.save(A_FILE, 'replace')).toMatchObject({ value: { added: 0, replaced: 2, locked: 1 } });
-    expect((await secrets()).toSorted()).toEqual(['!$2b$newer', '$2b$newer']);
-  });
-
-  it('records a change of each row of an id that is there twice, also if it changes only the second row', async () => {
+describe('SqlClientStore on PostgreSQL', () => {
+  it('reports details that another program has broken, and replaces nothing of them', async () => {
     await freshTables(database);
-    await database.query('drop table if exists clients');
-    await database.query(
-      'create table clients (id bigint, client_id text, client_secret text, client_name text, scope text)',
-    );
-    const locked = lock(A_CLIENT.clientSecret);
-    await clientsTable(database).add({ ...A_CLIENT, clientSecret: locked });
     await clientsTable(database).add(A_CLIENT);
-    await database.query('update clients set id = case when client_secret = $1 then 1 else 2 end', [locked]);
-    const recorded: ClientChange[] = [];
-    const recorder = { record: (change: ClientChange) => recorded.push(change), unconfirmed: () => {} };
-    await using store = await open(database.url, recorder);
-    const [first, second] = [
-      { id: '1', clientSecret: locked },
-      { id: '2', clientSecret: A_CLIENT.clientSecret },
-    ];
-    await store.change('client-1', secretEdit(lock));
-    const changeOfSecond = { before: { client: second }, after: { client: { ...second, clientSecret: locked } } };
-    expect(recorded.splice(0)).toMatchObject([{ kind: 'clients', clients: [changeOfSecond] }]);
-
-    const resources = ['https://api.example/'];
-    await store.change('client-1', ({ clientSecret, details }) =>
-      success({ clientSecret, details: { ...details, resources } }),
-    );
-    const changeOf = (id: string) => ({
-      before: { client: { id } },
-      after: { client: { id }, details: { resources } },
-    });
-    expect(recorded.splice(0)).toMatchObject([{ kind: 'clients', clients: [changeOf('1'), changeOf('2')] }]);
-
-    await store.remove('client-1');
-    const removed = [first, { ...second, clientSecret: locked }].map((client) => ({
-      before: { client, details: { resources } },
-    }));
-    expect(recorded).toMatchObject([{ kind: 'clients', clients: removed }]);
-  });
-
-  it('lists every row of a table in which an id has more rows than a page, and rows without an id', async () => {
-    await database.query('drop table if exists clients');
-    await database.query(
-      'create table clients (id int generated always as identity, client_id text, client_secret text, client_name text, scope text)',
-    );
-    await database.query(`insert into clients (client_id)
-      select case when n <= 300 then 'a' when n <= 1600 then 'b' when n <= 2200 then null else 'c' end
-      from generate_series(1, 2300) as n`);
+    await database.query(`update clients set details = '{"secrets": 7, "mine": {}}'`);
     await using store = await open();
-    const ids = (await collect(store.list({ prefix: '' }))).map(({ id }) => Number(id));
-    expect(new Set(ids).size).toBe(2_300);
-    expect(ids.slice(-600)).toEqual(Array.from({ length: 600 }, (_, index) => 1_601 + index));
+    expect(await store.find('client-1')).toMatchObject({
+      problem: expect.stringContaining('secrets must be an array'),
+    });
+    const change = store.change('client-1', () => success({ details: NO_DETAILS }));
+    expect(await change).toEqual({ ok: false, problem: 'details_unreadable' });
+    expect(await store.change('client-1', secretEdit(lock))).toMatchObject({ ok: true });
+    expect(await database.query('select details from clients')).toEqual([{ details: { secrets: 7, mine: {} } }]);
   });
 
   it('replaces clients by an index, whatever the size of the table, and writes no row that has the given values already', async () => {
@@ -212,8 +156,8 @@ describe('PostgresClientStore', () => {
 async function open(
   url = database.url,
   recorder?: ChangeRecorder<ClientChange>,
-): Promise<PostgresClientStore & AsyncDisposable> {
-  const store = await PostgresClientStore.open(url, recorder);
+): Promise<SqlClientStore & AsyncDisposable> {
+  const store = new SqlClientStore(await openClientsDatabase(url), readDetails, recorder);
   return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
 }
 

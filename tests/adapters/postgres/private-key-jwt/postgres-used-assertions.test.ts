@@ -4,11 +4,12 @@ import {
   openUsedAssertions,
   PostgresUsedAssertions,
 } from '../../../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts';
-import { USED_ASSERTIONS } from '../../../../adapters/postgres/private-key-jwt/used-assertion-table.ts';
 import { type OpenTable, openTable } from '../../../../adapters/postgres/table.ts';
+import { USED_ASSERTIONS } from '../../../../adapters/postgres/used-assertion-table.ts';
 import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
 import type { UseOutcome } from '../../../../application/ports/used-assertions.ts';
 import { describeUsedAssertions, SMALL_LIMITS } from '../../../contracts/used-assertions.ts';
+import { CREATE_CLIENTS } from '../../../support/clients-table.ts';
 import { FaultyProxy } from '../../../support/faulty-proxy.ts';
 import { shiftDatabaseClock } from '../../../support/shift-database-clock.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
@@ -45,11 +46,19 @@ async function open(limits = SMALL_LIMITS, url = database.url): Promise<Postgres
 const useOf = (assertionId: string, clientId = 'a', keptSeconds = 300) => ({ clientId, assertionId, keptSeconds });
 
 describe('a database without the table used_assertions', () => {
-  it('is refused at the start with the command that creates it', async () => {
-    const options = { url: database.url, deadlineMs: DEADLINE_MS };
+  it('gets it from the service, or from npm run migrate where the role of the service may create nothing', async () => {
+    const role = await database.createRole();
+    const options = { url: role.url, deadlineMs: DEADLINE_MS };
+    await database.query(CREATE_CLIENTS);
     await expect(openUsedAssertions(options, clock, () => {})).rejects.toThrow(
-      'table used_assertions does not exist: run npm run migrate',
+      'table used_assertions does not exist, and the database role may not create it: npm run migrate',
     );
+    const { dependency } = await openUsedAssertions({ ...options, url: database.url }, clock, () => {});
+    await dependency.close();
+    const indexes = await database.query(
+      `select indexname from pg_indexes where tablename = 'used_assertions' order by 1`,
+    );
+    expect(indexes).toMatchObject([{ indexname: 'used_assertions_kept_until' }, { indexname: 'used_assertions_pkey' }]);
   });
 });
 

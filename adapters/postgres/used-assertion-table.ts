@@ -1,11 +1,24 @@
-import { NOW } from '../database-time.ts';
-import { migratedTable } from '../table.ts';
+import { defineEntity, p } from '@mikro-orm/core';
+import { NOW } from './database-time.ts';
+import { defineTable } from './table.ts';
 
-/** The table of used assertions, as `npm run migrate` creates it. */
-export const USED_ASSERTIONS = migratedTable(
-  'used_assertions',
+/**
+ * Assertions that clients have used, so that none is used again, in whichever replica. `digest` is of client id and `jti`.
+ * A replica may repeat a statement whose answer it has not received: `use_id` shows that the row is its own. Times are in
+ * seconds since the epoch.
+ */
+export const USED_ASSERTIONS = defineTable(
+  defineEntity({
+    name: 'UsedAssertion',
+    tableName: 'used_assertions',
+    properties: {
+      digest: p.text().collation('C').primary(),
+      clientId: p.text().fieldName('client_id').collation('C'),
+      keptUntil: p.bigint('string').fieldName('kept_until').index('used_assertions_kept_until'),
+      useId: p.text().fieldName('use_id'),
+    },
+  }),
   'read and write',
-  ...['digest', 'client_id', 'kept_until', 'use_id'],
 );
 
 /**
@@ -23,7 +36,7 @@ function endedAt(parameter: string): string {
  */
 export const RECORD_USES = {
   name: 'record_uses',
-  text: `insert into $schema.used_assertions as used (digest, client_id, kept_until, use_id)
+  text: `insert into used_assertions as used (digest, client_id, kept_until, use_id)
     select digest, client_id, $3::bigint + seconds, $2
       from pg_catalog.json_to_recordset($1::json) as given (digest text, client_id text, seconds bigint) order by digest
     on conflict (digest) do update
@@ -38,9 +51,9 @@ export const RECORD_USES = {
  */
 export const DELETE_ENDED = {
   text: `with ended as (
-      select digest from $schema.used_assertions where kept_until <= ${endedAt('$2')} - $3::bigint
+      select digest from used_assertions where kept_until <= ${endedAt('$2')} - $3::bigint
         limit $1::int for update skip locked),
-    deleted as (delete from $schema.used_assertions using ended where used_assertions.digest = ended.digest returning 1)
+    deleted as (delete from used_assertions using ended where used_assertions.digest = ended.digest returning 1)
     select pg_catalog.count(*)::text as "deleted" from deleted`,
 } as const;
 
@@ -54,6 +67,6 @@ export const COUNT_USES = {
     from (
       select client_id, pg_catalog.count(*) as uses,
           pg_catalog.count(*) filter (where kept_until > ${endedAt('$2')}) as valid
-        from $schema.used_assertions group by client_id) as counts
+        from used_assertions group by client_id) as counts
     group by grouping sets ((), (client_id)) having client_id is null or pg_catalog.sum(valid) >= $1::numeric`,
 } as const;

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
+import type { ChangeRecorder } from '../../../application/ports/change-recorder.ts';
 
 /** Ends the transaction: commits once the change is recorded, or undoes everything if there is none. Throws what the recorder throws. */
 export function commitRecorded<Change>(

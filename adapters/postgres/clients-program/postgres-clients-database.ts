@@ -1,0 +1,102 @@
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { CLIENTS } from '../client-entity.ts';
+import { openConnection, type Warn } from '../connection.ts';
+import { hasState, SQLSTATE, storeFault, TableUnusable } from '../fault.ts';
+import { BRING_BACK, FIND_OWN_TABLES, lostClients } from '../own-tables.ts';
+import { runStatement } from '../runner.ts';
+import { type FoundTable, findTable } from '../search-path.ts';
+import { warnOfSchemas } from '../shared-schemas.ts';
+import { probeTable } from '../table.ts';
+
+/** How long a statement may take; half of it for a connection, and for a lock. */
+const DEADLINE_MS = 10_000;
+
+/** An import keeps its connection, and everything else needs one at a time. */
+const POOL_SIZE = 2;
+
+/** How long an import waits for another one, in milliseconds: as long as a million clients take, and some more. */
+const WAIT_MS = 120_000;
+
+/** The rows are read as they are once they are locked, whatever level the database has by default. */
+const BEGIN = 'begin isolation level read committed';
+
+/** Before the lock of a row, so that no import waits for this transaction that it waits for. */
+const BEGIN_ROWS = `${BEGIN}; lock table clients in row exclusive mode`;
+
+/**
+ * Only readers, until the transaction ends. Each batch looks its clients up by an index: the planner would rather read a whole
+ * table of any size, once for each batch.
+ */
+const BEGIN_TABLE = `analyze pg_temp.imported_clients; ${BEGIN};
+  set local enable_seqscan = off; set local lock_timeout = ${WAIT_MS}; set local statement_timeout = ${WAIT_MS};
+  lock table clients in share row exclusive mode; set local statement_timeout = ${DEADLINE_MS}; set local lock_timeout = ${DEADLINE_MS}`;
+
+/**
+ * What the server may take for the temporary table of one session: 220 MB for a million clients. With the default of 8 MB, most
+ * look-ups by id read a page that the table has lost meanwhile.
+ */
+const TEMPORARY_MEMORY = "set temp_buffers = '256MB'";
+
+/** The database with the table `clients`, for the store that manages them. It connects at the first use, and the table has to exist. */
+export async function openClientsDatabase(url: string, warn?: Warn) {
+  const connection = await openConnection({ url, poolSize: POOL_SIZE, deadlineMs: DEADLINE_MS, warn }, CLIENTS.schema);
+  // A connection that breaks between two statements fails at the second.
+  connection.pool.on('error', () => {});
+  let prepared: Promise<readonly unknown[]> | undefined;
+  /** Finds the table, and its column `details` if it has it. */
+  async function prepare() {
+    await warnOfSchemas(connection);
+    const [found] = await runStatement<FoundTable>(connection, { text: findTable('clients') });
+    const lost = lostClients(await runStatement(connection, { text: FIND_OWN_TABLES }));
+    if (!found?.exists) throw new TableUnusable(lost ?? MISSING);
+    await probeTable(CLIENTS, connection).check();
+    return runStatement(connection, { text: FIND_DETAILS });
+  }
+  return {
+    dialect: {
+      temporary: 'pg_temp',
+      beforeImport: TEMPORARY_MEMORY,
+      bytewise: 'collate "C"',
+      forUpdate: ' for update',
+      jsonType: 'jsonb',
+      merged: (one: string, other: string) => `pg_catalog.jsonb_strip_nulls(${one} || ${other})`,
+    },
+    async connect() {
+      prepared ??= prepare();
+      await prepared;
+      const client = await connection.pool.connect();
+      const query = async <Row>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> => {
+        const { rows } = await client.query<Row & object>(text, [...values]);
+        return rows;
+      };
+      return {
+        query,
+        async run(text: string): Promise<void> {
+          await client.query(text);
+        },
+        async begin(locks: 'rows' | 'table'): Promise<void> {
+          // pg accepts a time limit for one statement here, although its types do not declare it.
+          const table = { text: BEGIN_TABLE, query_timeout: 2 * WAIT_MS };
+          await client.query(locks === 'rows' ? BEGIN_ROWS : table);
+        },
+        /** Whatever role it has taken since. */
+        role: async () => (await query<{ readonly role: string }>('select session_user::text as "role"'))[0]?.role,
+        release: (isBroken: boolean) => client.release(isBroken),
+      };
+    },
+    hasDetails: async () => ((await prepared)?.length ?? 0) > 0,
+    faultOf: (fault: unknown) => (fault instanceof DependencyUnavailable ? fault : storeFault(fault)),
+    isDeadlock: (fault: unknown) => hasState(fault, SQLSTATE.deadlock),
+    close: () => connection.close(),
+  };
+}
+
+/** An empty table in the place of a lost one would have every client refused. */
+const MISSING = {
+  code: 'table_missing',
+  text: 'table clients does not exist',
+  fix: `run npm run migrate; if it was there before, ${BRING_BACK}`,
+};
+
+const FIND_DETAILS = `select from pg_catalog.pg_attribute where attrelid = pg_catalog.to_regclass('clients')::oid
+  and attname = 'details' and not attisdropped`;

@@ -1,0 +1,49 @@
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { ClientDetails } from '../../domain/client-details.ts';
+import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
+import { documentOf } from '../../domain/details-document.ts';
+import type { SqlDialect } from './sql-database.ts';
+
+/** A row of `clients`. */
+export interface ClientRecord extends Omit<ClientRegistrationFields, 'resources'> {
+  /** A JSON object. */
+  readonly details: string;
+}
+
+/** Statements that manage the table `clients`. @param hasDetails whether the table has the column. */
+export function clientStatements({ bytewise, forUpdate }: SqlDialect, hasDetails: boolean) {
+  const details = hasDetails ? 'cast(details as text)' : "'{}'";
+  const columns = `cast(id as text) as "id", client_id as "clientId", client_secret as "clientSecret",
+    client_name as "clientName", scope, ${details} as "details"`;
+  const [given, values] = hasDetails ? [', details', ', $5'] : ['', ''];
+  /** Parameters: the first id or the one before it, a text behind the last one, and the most rows. */
+  const page = (comparison: '>' | '>=') => `select ${columns} from clients
+    where client_id ${bytewise} ${comparison} $1 and client_id ${bytewise} < $2 order by client_id ${bytewise} limit $3`;
+  const find = `select ${columns} from clients where client_id = $1`;
+  const update = 'update clients set client_secret = $2, client_name = $3, scope = $4';
+  return {
+    hasDetails,
+    list: { from: page('>='), behind: page('>') },
+    find,
+    findAndLock: `${find}${forUpdate}`,
+    /** Parameters: the columns. No row if the id is taken. */
+    insert: `insert into clients (client_id, client_secret, client_name, scope${given}) values ($1, $2, $3, $4${values})
+      on conflict do nothing returning ${columns}`,
+    /** Parameters: the client id, and the other columns. */
+    update: { columns: `${update} where client_id = $1`, all: `${update}, details = $5 where client_id = $1` },
+    remove: 'delete from clients where client_id = $1',
+  };
+}
+
+/** What the column stores: kinds without entries are left out. */
+export function documentText(details: Partial<ClientDetails>): string {
+  const kinds = Object.entries(details).filter(([, entries]) => entries.length > 0);
+  return JSON.stringify(documentOf(Object.fromEntries(kinds)));
+}
+
+/** Throws DependencyUnavailable if there are details to store, and no column for them. */
+export function requireDetails(hasDetails: boolean, document: string): void {
+  if (hasDetails || document === '{}') return;
+  const problem = 'table clients lacks the column details: run npm run migrate first';
+  throw new DependencyUnavailable('client store', new Error(problem));
+}

@@ -1,0 +1,73 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { setTimeout } from 'node:timers/promises';
+import { codeOf, storeFault } from '../file-fault.ts';
+import { BUSY_MS, closeKeepingLog, openMigrated } from '../migrate-file.ts';
+
+/** How long an import waits for another one, in milliseconds: as long as a million clients take, and some more. */
+const WAIT_MS = 120_000;
+
+/** Between two attempts to lock the file. */
+const RETRY_MS = 20;
+
+const BUSY = 5;
+
+/** A temporary table is a file that only its connection sees. */
+const BEFORE_IMPORT = 'pragma temp_store = file; pragma temp.cache_size = -16384; pragma main.cache_size = -8192';
+
+/**
+ * The file of the registrations, for the store that manages them. It is opened at the first use, and has to exist. A transaction that
+ * changes it locks the whole file: another program waits, and the service reads what was there before.
+ */
+export function openClientsFile(path: string) {
+  const idle: DatabaseSync[] = [];
+  return {
+    dialect: {
+      temporary: 'temp',
+      beforeImport: BEFORE_IMPORT,
+      bytewise: 'collate binary',
+      forUpdate: '',
+      jsonType: 'text',
+      merged: (one: string, other: string) => `json_patch(${one}, ${other})`,
+    },
+    async connect() {
+      const database = idle.pop() ?? openMigrated(path, 'refuse').database;
+      return {
+        async query<Row>(text: string, values: readonly (string | number | null)[] = []): Promise<readonly Row[]> {
+          const named = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]));
+          // Rows have no prototype.
+          return database
+            .prepare(text)
+            .all(named)
+            .map((row) => ({ ...row })) as unknown as readonly Row[];
+        },
+        run: async (text: string) => database.exec(text),
+        begin: (locks: 'rows' | 'table') => lock(database, locks === 'rows' ? BUSY_MS : WAIT_MS),
+        role: async () => undefined,
+        release(isBroken: boolean): void {
+          if (isBroken && database.isTransaction) database.exec('rollback');
+          idle.push(database);
+        },
+      };
+    },
+    hasDetails: async () => true,
+    faultOf: (fault: unknown) => storeFault(path, fault),
+    isDeadlock: () => false,
+    async close(): Promise<void> {
+      for (const database of idle.splice(0)) closeKeepingLog(database, path);
+    },
+  };
+}
+
+/** Waits without blocking this process, in which another transaction may run that has the lock. */
+async function lock(database: DatabaseSync, waitMs: number): Promise<void> {
+  database.exec('pragma busy_timeout = 0');
+  for (const end = performance.now() + waitMs; ; ) {
+    try {
+      database.exec('begin immediate');
+      return;
+    } catch (fault) {
+      if (codeOf(fault) !== BUSY || performance.now() > end) throw fault;
+      await setTimeout(RETRY_MS);
+    }
+  }
+}

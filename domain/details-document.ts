@@ -1,0 +1,79 @@
+import type { ClientDetails, ClientKey, FederatedSubject } from './client-details.ts';
+import { readPublicJwk } from './public-jwk.ts';
+import { failure, type Result, success } from './result.ts';
+import { isLocked } from './stored-secret.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** The details of a client as JSON, in the names of a clients file: the column `details`. A kind that is absent has no entries. */
+export interface DetailsDocument {
+  readonly secrets?: readonly Members[];
+  readonly jwks?: { readonly keys: readonly Members[] };
+  readonly federated_subjects?: readonly FederatedSubject[];
+  readonly resources?: readonly string[];
+}
+
+/** The document of these details. A kind is in it if it is given, also without entries. */
+export function documentOf({ secrets, keys, subjects, resources }: Partial<ClientDetails>): DetailsDocument {
+  return {
+    ...(secrets && { secrets: secrets.map(({ encoded, ...secret }) => ({ ...secret, client_secret: encoded })) }),
+    ...(keys && {
+      jwks: { keys: keys.map(({ jwk, expires_at }) => ({ ...jwk, ...(expires_at !== undefined && { expires_at }) })) },
+    }),
+    ...(subjects && { federated_subjects: subjects }),
+    ...(resources && { resources }),
+  };
+}
+
+/** A document as a storage has it. Another program may have written anything into it, so each of its parts is read with care. */
+export type StoredDocument = Members;
+
+/**
+ * The stored secret that a presented one is compared with: the one that its id selects, if there is one that is valid now,
+ * otherwise the one without an id. The lock of a disabled client counts for both.
+ *
+ * @param stored the secret without an id, with the lock if there is one.
+ */
+export function selectSecret(stored: string, document: StoredDocument, now: number, secretId?: string): string {
+  if (secretId === undefined || isLocked(stored)) return stored;
+  const named = objectsIn(document['secrets']).find(({ secret_id }) => secret_id === secretId);
+  const { client_secret: encoded, expires_at = Infinity } = named ?? {};
+  return typeof encoded === 'string' && Number(expires_at) > now ? encoded : stored;
+}
+
+/** The keys, each or which rule it breaks. */
+export function readKeys({ jwks }: StoredDocument): readonly Result<ClientKey, string>[] {
+  return objectsIn(Object(jwks).keys).map(({ expires_at, ...jwk }) => {
+    const read = readPublicJwk(jwk);
+    if (!read.ok) return failure(read.problem);
+    // A time that is no number has passed.
+    return success({ jwk: read.value, ...(expires_at !== undefined && { expires_at: Number(expires_at) || 0 }) });
+  });
+}
+
+/** The resources that a client may name. */
+export function readResources({ resources }: StoredDocument): readonly string[] {
+  return Array.isArray(resources) ? resources.filter((resource) => typeof resource === 'string') : [];
+}
+
+/** The conditions of each rule for an identity: texts by claim paths, or undefined for anything else. */
+export function readConditions(
+  document: StoredDocument,
+  { issuer, subject }: Pick<FederatedSubject, 'issuer' | 'subject'>,
+): readonly (FederatedSubject['claims'] | undefined)[] {
+  return objectsIn(document['federated_subjects'])
+    .filter((rule) => rule['issuer'] === issuer && rule['subject'] === subject)
+    .map(({ claims }) => (isObject(claims) && Object.values(claims).every(isText) ? claims : undefined));
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, string>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function objectsIn(list: unknown): readonly Members[] {
+  return Array.isArray(list) ? list.filter(isObject) : [];
+}
