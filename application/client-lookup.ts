@@ -1,8 +1,13 @@
-import { ClientRegistration, type ClientRegistrationFields } from '../domain/client-registration.ts';
+import {
+  type ClientColumns,
+  ClientRegistration,
+  type ClientRegistrationFields,
+} from '../domain/client-registration.ts';
 import {
   readConditions,
   readKeys,
   readResources,
+  readTokenFields,
   type StoredDocument,
   selectSecret,
 } from '../domain/details-document.ts';
@@ -19,7 +24,7 @@ export function lookupOf(fields: ClientRegistrationFields): Exclude<ClientLookup
 }
 
 /** A row of a storage: the columns of a client, and of its details at least what the look-up needs. */
-export interface ClientRow extends Omit<ClientRegistrationFields, 'resources'> {
+export interface ClientRow extends ClientColumns {
   /** A JSON object. */
   readonly details: string;
 }
@@ -47,7 +52,7 @@ export function lookupOfRow(
 ): Exclude<ClientLookup, { kind: 'unknown' }> {
   const document = documentOf(row);
   const clientSecret = selectSecret(row.clientSecret, document, now, secretId);
-  return lookupOf({ ...row, clientSecret, resources: readResources(document) });
+  return lookupOf({ ...row, clientSecret, resources: readResources(document), ...readTokenFields(document) });
 }
 
 /** A key that nobody can have: no point has these coordinates. */

@@ -87,21 +87,13 @@ export class IssueToken {
     const client = await authenticateClient.execute(credentials, caller);
     if (!client.ok) return client;
 
-    const granted = policy.grantScope(client.value, requested?.value);
+    const granted = policy.grant(client.value, requested?.value, resources);
     if (!granted.ok) return granted;
-    const targets = policy.grantResources(client.value, resources);
-    if (!targets.ok) return targets;
 
     const [registration, now] = [client.value, clock.now()];
-    const grant = { registration, scope: granted.value.toString(), resources: targets.value };
+    const grant = { registration, scope: granted.value.scope.toString(), resources: granted.value.resources };
     const sign = async (): Promise<IssuedToken> => {
-      const facts = {
-        registration,
-        scope: granted.value,
-        resources: targets.value,
-        issuedAt: now,
-        tokenId: ids.uuid(),
-      };
+      const facts = { registration, ...granted.value, issuedAt: now, tokenId: ids.uuid() };
       const claims = policy.claimsOf(facts);
       const accessToken = await signer.sign(claims);
       return { accessToken, claims, scope: grant.scope, expiresInSeconds: claims.exp - now };

@@ -4,6 +4,7 @@ import { type DependencyContainer, type InjectionToken, instanceCachingFactory, 
 import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
 import type { Lifecycle } from '../adapters/http/server/running-server.ts';
+import type { ServiceStatus } from '../adapters/http/status-page/service-status.ts';
 import type { SigningThreads } from '../adapters/jwt/signing-threads.ts';
 import type { Lines } from '../adapters/log/line-writer.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
@@ -69,4 +70,5 @@ export const PARTS = {
   loadLimit: token<LoadLimit>('LoadLimit'),
   rejectionDelay: token<RejectionDelay>('RejectionDelay'),
   lifecycle: token<Lifecycle>('Lifecycle'),
+  serviceStatus: token<ServiceStatus>('ServiceStatus'),
 };

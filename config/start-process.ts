@@ -43,7 +43,7 @@ export function startProcess(service: Service, settings: Settings, found: Checks
     endWaits: () => {
       for (const feature of features) feature.endWaits?.();
     },
-    closables: features.map(({ close = async () => {} }) => ({ close })),
+    closables: features.flatMap(({ close }) => (close ? { close } : [])),
     reopenFiles:
       reloads.length === 0
         ? undefined

@@ -1,8 +1,11 @@
 import { isClaimPath } from './claim-path.ts';
+import { type ClientClaims, NO_CLAIMS, ruleOfClaims } from './client-claims.ts';
 import { type PublicJwk, readPublicJwk, thumbprintInput } from './public-jwk.ts';
-import { isResourceIndicator } from './resource-indicator.ts';
+import { isResourceIndicator, type RegisteredResource, uriOf } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
+import { Scope } from './scope.ts';
 import { isSecretId, StoredSecret, secretIdOf } from './stored-secret.ts';
+import { ruleOfLifetime } from './token-lifetime.ts';
 import { hasUnprintable, NO_UNPRINTABLE } from './unprintable.ts';
 
 /** What authenticates its client until some time. */
@@ -51,11 +54,29 @@ export interface ClientDetails {
   readonly keys: readonly ClientKey[];
   readonly subjects: readonly FederatedSubject[];
   /** The resources that the client may name in a token request (RFC 8707). */
-  readonly resources: readonly string[];
+  readonly resources: readonly RegisteredResource[];
+  /** At the root of the payload of each token. */
+  readonly claims: ClientClaims;
+  /** The longest lifetime of the client's tokens, in seconds; null: as long as the deployment's. */
+  readonly tokenLifetimeSeconds: number | null;
 }
 
-export const NO_DETAILS = { secrets: [], keys: [], subjects: [], resources: [] } as const satisfies ClientDetails;
+export const NO_DETAILS = {
+  secrets: [],
+  keys: [],
+  subjects: [],
+  resources: [],
+  claims: NO_CLAIMS,
+  tokenLifetimeSeconds: null,
+} as const satisfies ClientDetails;
 
+/** Only the kinds that say something of the client. */
+export function withoutEmpty(details: Partial<ClientDetails>): Partial<ClientDetails> {
+  const says = (kind: unknown) => kind !== null && (typeof kind === 'number' || Object.keys(Object(kind)).length > 0);
+  return Object.fromEntries(Object.entries(details).filter(([, kind]) => says(kind)));
+}
+
+/** The kinds that are lists of entries. */
 export const DETAIL_KINDS = ['secrets', 'keys', 'subjects', 'resources'] as const satisfies (keyof ClientDetails)[];
 
 /** What each kind is called in a clients file. */
@@ -64,6 +85,8 @@ export const DETAIL_MEMBERS = {
   keys: 'jwks',
   subjects: 'federated_subjects',
   resources: 'resources',
+  claims: 'claims',
+  tokenLifetimeSeconds: 'token_lifetime_seconds',
 } as const satisfies Record<keyof ClientDetails, string>;
 
 /** The most entries of each kind. */
@@ -83,19 +106,25 @@ export interface DetailsProblem {
 
 /** The details, or the first rule that they break. */
 export function checkDetails(details: ClientDetails): Result<ClientDetails, DetailsProblem> {
-  const { secrets, keys, subjects, resources } = details;
+  const { secrets, keys, subjects, resources, claims, tokenLifetimeSeconds } = details;
   const problem =
     problemOf('secrets', secrets, ({ secret_id }) => secret_id, ruleOfSecret) ??
     problemOf('keys', keys, ({ jwk }) => thumbprintInput(jwk), ruleOfKey) ??
     repeatedKid(keys) ??
     problemOf('subjects', subjects, ({ issuer, subject }) => JSON.stringify([issuer, subject]), ruleOfSubject) ??
-    problemOf('resources', resources, (resource) => resource, ruleOfResource);
+    problemOf('resources', resources, uriOf, ruleOfResource) ??
+    problemOfValue('claims', ruleOfClaims(claims)) ??
+    problemOfValue('tokenLifetimeSeconds', ruleOfLifetime(tokenLifetimeSeconds));
   return problem === undefined ? success(details) : failure(problem);
+}
+
+function problemOfValue(kind: keyof ClientDetails, rule: string | undefined): DetailsProblem | undefined {
+  return rule === undefined ? undefined : { kind, position: undefined, rule };
 }
 
 /** The first problem of one kind. Two entries with the same identity cannot be distinguished. */
 function problemOf<Entry>(
-  kind: keyof ClientDetails,
+  kind: (typeof DETAIL_KINDS)[number],
   entries: readonly Entry[],
   identityOf: (entry: Entry) => string,
   ruleOf: (entry: Entry) => string | undefined,
@@ -148,8 +177,10 @@ function ruleOfSubject({ issuer, subject, claims }: FederatedSubject): string | 
     : 'claims must be named by JSON pointers such as /repository_id (RFC 6901)';
 }
 
-function ruleOfResource(resource: string): string | undefined {
-  return isResourceIndicator(resource) ? undefined : 'must be an absolute URI without a fragment (RFC 8707 section 2)';
+function ruleOfResource(resource: RegisteredResource): string | undefined {
+  if (!isResourceIndicator(uriOf(resource))) return 'must be an absolute URI without a fragment (RFC 8707 section 2)';
+  const isScoped = typeof resource === 'string' || Scope.parse(resource.scope).ok;
+  return isScoped ? undefined : 'scope must be scope tokens with single spaces between (RFC 6749 section 3.3)';
 }
 
 /** 9999-12-31T23:59:59Z. A time in milliseconds is later. */

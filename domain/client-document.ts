@@ -1,5 +1,7 @@
 import type { AuthenticationMethod } from './authentication-method.ts';
+import type { ClientClaims } from './client-claims.ts';
 import type { FederatedSubject, NamedSecret, SHOWN_OF_SECRET } from './client-details.ts';
+import type { RegisteredResource } from './resource-indicator.ts';
 
 /**
  * A registration as an operator sees it, valid or not: what `--json` prints and the audit log records, in the names of a
@@ -41,20 +43,25 @@ interface KeyDocument extends ExpiryDocument {
   readonly algorithms: readonly string[];
 }
 
-/** How a client authenticates, and what it may name as a resource. */
+/** How a client authenticates, what it may name as a resource, and what its tokens have. */
 export interface CredentialsDocument {
   /** The methods for which the client has something that is valid now, whatever the service has switched on. */
   readonly authentication_methods: readonly AuthenticationMethod[];
   readonly secrets: readonly SecretDocument[];
   readonly keys: readonly KeyDocument[];
   readonly federated_subjects: readonly FederatedSubject[];
-  readonly resources: readonly string[];
+  readonly resources: readonly RegisteredResource[];
+  readonly claims: ClientClaims;
+  /** Null: as long as the deployment's. */
+  readonly token_lifetime_seconds: number | null;
 }
 
 /** What the audit log says of a client: its secrets only by their public ids and names, its keys only by their ids. */
 export interface RecordedClient
   extends Pick<ClientDocument, 'client_name' | 'scope' | 'state' | 'bcrypt_cost'>,
-    Pick<CredentialsDocument, 'federated_subjects' | 'resources'> {
+    Pick<CredentialsDocument, 'federated_subjects' | 'resources' | 'token_lifetime_seconds'> {
+  /** Names only: a value may be about a person. */
+  readonly claims: readonly string[];
   readonly secrets: readonly RecordedSecret[];
   readonly keys: readonly Pick<KeyDocument, 'key_id' | 'kid' | 'expires_at'>[];
 }

@@ -1,7 +1,10 @@
-import type { ClientDetails } from './client-details.ts';
+import { type ClientClaims, NO_CLAIMS, ruleOfClaims } from './client-claims.ts';
+import { type ClientDetails, DETAIL_MEMBERS } from './client-details.ts';
+import type { RegisteredResource } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
 import { Scope } from './scope.ts';
 import { isLocked, StoredSecret } from './stored-secret.ts';
+import { ruleOfLifetime } from './token-lifetime.ts';
 import { hasUnprintable, NO_UNPRINTABLE } from './unprintable.ts';
 
 /** The grant type of every registration (RFC 6749 section 4.4). */
@@ -34,11 +37,20 @@ export interface ClientRegistrationFields {
   /** Space-delimited (RFC 6749 section 3.3). */
   readonly scope: string;
   /** The resources that the client may name in a token request (RFC 8707). */
-  readonly resources?: readonly string[];
+  readonly resources?: readonly RegisteredResource[];
+  /** Claims of the client's tokens. */
+  readonly claims?: unknown;
+  /** The longest lifetime of the client's tokens, in seconds. */
+  readonly tokenLifetimeSeconds?: unknown;
 }
 
+type DetailField = 'resources' | 'claims' | 'tokenLifetimeSeconds';
+
+/** The columns of a client. */
+export type ClientColumns = Omit<ClientRegistrationFields, DetailField>;
+
 /** A client to register. Storage gives it its `id`. A kind of details that is absent says nothing; an empty one says that there are none. */
-export interface NewClient extends Omit<ClientRegistrationFields, 'id' | 'resources'> {
+export interface NewClient extends Omit<ClientRegistrationFields, 'id' | DetailField> {
   readonly details?: Partial<ClientDetails>;
 }
 
@@ -49,6 +61,8 @@ export const MEMBER_NAMES = {
   clientSecret: 'client_secret',
   clientName: 'client_name',
   scope: 'scope',
+  claims: DETAIL_MEMBERS.claims,
+  tokenLifetimeSeconds: DETAIL_MEMBERS.tokenLifetimeSeconds,
 } as const satisfies Record<Exclude<keyof ClientRegistrationFields, 'resources'>, string>;
 
 /** The field that breaks an invariant, and the invariant; never the field's value. */
@@ -69,7 +83,10 @@ export class ClientRegistration {
   readonly clientSecret: StoredSecret;
   readonly clientName: string;
   readonly scope: Scope;
-  readonly resources: readonly string[];
+  readonly resources: readonly RegisteredResource[];
+  readonly claims: ClientClaims;
+  /** Infinity: as long as the deployment's. */
+  readonly tokenLifetimeSeconds: number;
 
   private constructor(fields: ClientRegistrationFields, clientSecret: StoredSecret, scope: Scope) {
     this.id = fields.id;
@@ -78,6 +95,8 @@ export class ClientRegistration {
     this.clientName = fields.clientName;
     this.scope = scope;
     this.resources = fields.resources ?? [];
+    this.claims = (fields.claims ?? NO_CLAIMS) as ClientClaims;
+    this.tokenLifetimeSeconds = Number(fields.tokenLifetimeSeconds ?? Infinity);
     Object.freeze(this);
   }
 
@@ -115,6 +134,10 @@ export class ClientRegistration {
         rule: 'must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)',
       });
     }
+    const { claims = NO_CLAIMS, tokenLifetimeSeconds = null } = fields;
+    const [rule, ruleOfTime] = [ruleOfClaims(claims), ruleOfLifetime(tokenLifetimeSeconds)];
+    if (rule !== undefined) return failure({ field: 'claims', rule });
+    if (ruleOfTime !== undefined) return failure({ field: 'tokenLifetimeSeconds', rule: ruleOfTime });
     return success(new ClientRegistration(fields, StoredSecret.parse(fields.clientSecret), scope.value));
   }
 }

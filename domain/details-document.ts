@@ -1,6 +1,9 @@
+import type { ClientClaims } from './client-claims.ts';
 import type { ClientDetails, ClientKey, FederatedSubject } from './client-details.ts';
 import { readPublicJwk } from './public-jwk.ts';
+import { isResourceIndicator, type RegisteredResource } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
+import { Scope } from './scope.ts';
 import { isLocked } from './stored-secret.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -10,11 +13,14 @@ export interface DetailsDocument {
   readonly secrets?: readonly Members[];
   readonly jwks?: { readonly keys: readonly Members[] };
   readonly federated_subjects?: readonly FederatedSubject[];
-  readonly resources?: readonly string[];
+  readonly resources?: readonly RegisteredResource[];
+  readonly claims?: ClientClaims;
+  readonly token_lifetime_seconds?: number | null;
 }
 
 /** The document of these details. A kind is in it if it is given, also without entries. */
-export function documentOf({ secrets, keys, subjects, resources }: Partial<ClientDetails>): DetailsDocument {
+export function documentOf(details: Partial<ClientDetails>): DetailsDocument {
+  const { secrets, keys, subjects, resources, claims, tokenLifetimeSeconds } = details;
   return {
     ...(secrets && { secrets: secrets.map(({ encoded, ...secret }) => ({ ...secret, client_secret: encoded })) }),
     ...(keys && {
@@ -22,6 +28,8 @@ export function documentOf({ secrets, keys, subjects, resources }: Partial<Clien
     }),
     ...(subjects && { federated_subjects: subjects }),
     ...(resources && { resources }),
+    ...(claims && { claims }),
+    ...(tokenLifetimeSeconds !== undefined && { token_lifetime_seconds: tokenLifetimeSeconds }),
   };
 }
 
@@ -52,8 +60,23 @@ export function readKeys({ jwks }: StoredDocument): readonly Result<ClientKey, s
 }
 
 /** The resources that a client may name. */
-export function readResources({ resources }: StoredDocument): readonly string[] {
-  return Array.isArray(resources) ? resources.filter((resource) => typeof resource === 'string') : [];
+export function readResources({ resources }: StoredDocument): readonly RegisteredResource[] {
+  return Array.isArray(resources) ? resources.filter(isResource) : [];
+}
+
+/** One whose scopes cannot be read gets no token: without them, it would get those of the registration. */
+function isResource(value: unknown): value is RegisteredResource {
+  if (typeof value === 'string') return true;
+  const { resource, scope } = Object(value);
+  return isText(resource) && isResourceIndicator(resource) && isText(scope) && Scope.parse(scope).ok;
+}
+
+/** What the registration says about the tokens of a client. A row may hold anything: ClientRegistration checks it. */
+export function readTokenFields({ claims, token_lifetime_seconds: tokenLifetimeSeconds }: StoredDocument) {
+  return {
+    ...(claims !== undefined && { claims }),
+    ...(tokenLifetimeSeconds !== undefined && { tokenLifetimeSeconds }),
+  };
 }
 
 /** The conditions of each rule for an identity: texts by claim paths, or undefined for anything else. */

@@ -66,7 +66,7 @@ export const REASONS = {
     code: 'invalid_client',
     description: 'client_assertion is malformed: …',
     meaning:
-      'The assertion is not a JWT in its compact form with all required claims, each once; the answer names the fault. Have the caller sign it with a maintained library.',
+      'The assertion is not a JWT in its compact form with all required claims, each once; the response names the fault. Have the caller sign it with a maintained library.',
   },
   assertion_type_refused: {
     code: 'invalid_client',
@@ -127,13 +127,13 @@ export const REASONS = {
   assertion_expired: {
     code: 'invalid_client',
     description:
-      'exp of the assertion is over: sign one right before each request, by a clock that agrees with the header Date of this answer',
+      'exp of the assertion is over: sign one right before each request, by a clock that agrees with the header Date of this response',
     meaning:
       'The assertion expired before it arrived. Have the caller sign one right before each request, and compare its clock with the time here.',
   },
   assertion_not_yet_valid: {
     code: 'invalid_client',
-    description: 'nbf or iat of the assertion is in the future: correct the clock by the header Date of this answer',
+    description: 'nbf or iat of the assertion is in the future: correct the clock by the header Date of this response',
     meaning:
       'The assertion is from the future: nbf or iat is more than 30 s ahead. Correct the clock of the caller, or of this machine.',
   },
@@ -187,6 +187,12 @@ export const REASONS = {
     meaning:
       'The client asks for a resource that it is not registered for. Correct the request, or add it with `npm run clients -- resources add`. With PostgreSQL, the service reads resources only after `npm run migrate -- --grant-to`.',
     changes: 'registration',
+  },
+  resources_differ: {
+    code: 'invalid_target',
+    description: 'the resources of this request have different scopes: request a token for each of them',
+    meaning:
+      'The client asks for one token for resources that have different lists of scopes. Have it ask for one token for each.',
   },
   resources_too_long: {
     code: 'invalid_target',

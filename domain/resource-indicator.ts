@@ -8,6 +8,20 @@ export function isResourceIndicator(text: string): boolean {
   return text.length <= MAX_LENGTH && ABSOLUTE_URI.test(text);
 }
 
+/** A resource with the scopes of the tokens for it, in the fields of a clients file. */
+export interface ScopedResource {
+  readonly resource: string;
+  /** Space-delimited. Tokens for this resource have no others, whatever scopes the registration has. */
+  readonly scope: string;
+}
+
+/** A resource that a client may name. One without scopes of its own has those of the registration. */
+export type RegisteredResource = string | ScopedResource;
+
+export function uriOf(registered: RegisteredResource): string {
+  return typeof registered === 'string' ? registered : registered.resource;
+}
+
 /** An authority without a path, and the `/` that may follow it (RFC 3986 section 6.2.3). */
 const BARE_ORIGIN = /^([A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?]+)\/?$/;
 
@@ -17,12 +31,13 @@ const BARE_ORIGIN = /^([A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?]+)\/?$/;
  * `https://api.example.com/` are the same: many clients send the second where the first was meant.
  */
 export function selectResources(
-  registered: readonly string[],
+  registered: readonly RegisteredResource[],
   requested: readonly string[],
-): readonly string[] | undefined {
-  const selected = new Set<string>();
+): readonly RegisteredResource[] | undefined {
+  const selected = new Set<RegisteredResource>();
   for (const resource of requested) {
-    const found = registered.find((one) => one === resource) ?? registered.find((one) => isSameOrigin(one, resource));
+    const found =
+      registered.find((one) => uriOf(one) === resource) ?? registered.find((one) => isSameOrigin(uriOf(one), resource));
     if (found === undefined) return undefined;
     selected.add(found);
   }

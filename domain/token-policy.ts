@@ -1,18 +1,15 @@
 import type { AccessTokenClaims, TokenType } from './access-token-claims.ts';
 import type { ClientRegistration } from './client-registration.ts';
 import { type Refusal, refused } from './refusal.ts';
-import { selectResources } from './resource-indicator.ts';
+import { type RegisteredResource, selectResources, uriOf } from './resource-indicator.ts';
 import { type Result, success } from './result.ts';
-import type { Scope } from './scope.ts';
-
-export const LIFETIME_SECONDS_MIN = 1;
-export const LIFETIME_SECONDS_MAX = 86_400;
+import { Scope } from './scope.ts';
 
 /** What a deployment decides about its tokens. */
 export interface TokenPolicyOptions {
   /** Claim `iss`, exactly as tokens contain it. */
   readonly issuer: string;
-  /** `exp - iat`, a whole number of seconds from LIFETIME_SECONDS_MIN to LIFETIME_SECONDS_MAX, as the settings check. */
+  /** `exp - iat` of a client without a shorter one of its own, a whole number of seconds from LIFETIME_SECONDS_MIN to LIFETIME_SECONDS_MAX, as the settings check. */
   readonly lifetimeSeconds: number;
   /** `rfc9068`: header `typ` is `at+jwt`, with the claims that strict verifiers require. */
   readonly profile?: 'default' | 'rfc9068';
@@ -20,6 +17,13 @@ export interface TokenPolicyOptions {
   readonly audience?: string | undefined;
   /** Whether a token of the default profile has its scopes: not at all, or as an array of strings. */
   readonly scopeClaim: 'absent' | 'array';
+}
+
+/** What a request gets. */
+export interface Granted {
+  readonly scope: Scope;
+  /** None if the request named none. */
+  readonly resources: readonly string[];
 }
 
 /** The values that differ from token to token. */
@@ -46,26 +50,31 @@ export class TokenPolicy {
     return this.#options.profile === 'rfc9068' ? 'at+jwt' : undefined;
   }
 
-  /** The scopes that a request gets: the requested ones, or all registered ones if none are requested. Never an unregistered scope (RFC 6749 section 3.3). */
-  grantScope(registration: ClientRegistration, requested: Scope | undefined): Result<Scope, Refusal> {
-    if (requested === undefined) return success(registration.scope);
-    const beyond = requested.firstBeyond(registration.scope);
-    return beyond === undefined ? success(requested) : refused('scope_not_registered', registration.clientId, beyond);
-  }
-
-  /** The resources that a request gets, in their registered spelling (RFC 8707 section 2). Never an unregistered one. */
-  grantResources(
-    { clientId, resources: registered }: ClientRegistration,
+  /**
+   * What a request gets: the requested scopes, or all if none are requested, of those that the named resources have, or else of the
+   * registered ones (RFC 6749 section 3.3); and the resources in their registered spelling (RFC 8707 section 2). Never one beyond them.
+   */
+  grant(
+    { clientId, scope: registered, resources }: ClientRegistration,
+    scope: Scope | undefined,
     requested: readonly string[],
-  ): Result<readonly string[], Refusal> {
-    const granted = selectResources(registered, requested);
-    if (granted !== undefined) return success(granted);
-    const beyond = requested.find((resource) => selectResources(registered, [resource]) === undefined) ?? '';
-    return refused('resource_not_registered', clientId, beyond);
+  ): Result<Granted, Refusal> {
+    const selected = selectResources(resources, requested);
+    const bounds = boundsOf(selected ?? []);
+    const [bound = registered] = bounds;
+    const beyond = scope?.firstBeyond(bound);
+    if (beyond !== undefined) return refused('scope_not_registered', clientId, beyond);
+    if (selected === undefined) {
+      const unknown = requested.find((resource) => selectResources(resources, [resource]) === undefined) ?? '';
+      return refused('resource_not_registered', clientId, unknown);
+    }
+    if (bounds.length > 1) return refused('resources_differ', clientId);
+    return success({ scope: scope ?? bound, resources: selected.map(uriOf) });
   }
 
   claimsOf({ registration, scope, resources = [], issuedAt, tokenId }: TokenFacts): AccessTokenClaims {
-    const { issuer, lifetimeSeconds, audience = registration.clientId } = this.#options;
+    const { issuer, audience = registration.clientId } = this.#options;
+    const lifetimeSeconds = Math.min(this.#options.lifetimeSeconds, registration.tokenLifetimeSeconds);
     const [resource = audience, ...others] = resources;
     return {
       iss: issuer,
@@ -76,6 +85,7 @@ export class TokenPolicy {
       exp: issuedAt + lifetimeSeconds,
       jti: tokenId,
       ...this.#profileClaims(registration, scope),
+      ...registration.claims,
     };
   }
 
@@ -85,4 +95,16 @@ export class TokenPolicy {
     if (profile === 'rfc9068') return { client_id: registration.clientId, scope: scope.toString() };
     return scopeClaim === 'array' ? { scope: scope.toArray() } : {};
   }
+}
+
+/** The different sets of scopes that the tokens for these resources are bound to; undefined: those of the registration. */
+function boundsOf(resources: readonly RegisteredResource[]): readonly (Scope | undefined)[] {
+  const bounds = new Map<string | undefined, Scope | undefined>();
+  for (const resource of resources) {
+    const scope = typeof resource === 'string' ? undefined : Scope.parse(resource.scope);
+    const bound = scope?.ok ? scope.value : undefined;
+    const key = bound?.toArray().toSorted().join(' ');
+    if (!bounds.has(key)) bounds.set(key, bound);
+  }
+  return [...bounds.values()];
 }

@@ -5,6 +5,7 @@ import {
   type ImportProblem,
   type ReadDetails,
 } from '../../application/ports/client-store.ts';
+import type { ClientClaims } from '../../domain/client-claims.ts';
 import {
   type ClientDetails,
   type ClientKey,
@@ -23,8 +24,6 @@ import { NO_SECRET, StoredSecret, unlock } from '../../domain/stored-secret.ts';
 import { hasUnprintable, NO_UNPRINTABLE, printableJsonText } from '../../domain/unprintable.ts';
 import { type JsonEntry, readJsonArray } from './read-json-array.ts';
 
-const OTHER_MEMBERS =
-  'has members other than client_id, client_secret, client_name, scope, secrets, jwks, federated_subjects and resources';
 const UNUSABLE_SECRET = 'must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes';
 
 const TEXT = z.string({ error: ({ input }) => (input === undefined ? 'is missing' : 'must be a string') });
@@ -66,30 +65,35 @@ const SUBJECT = entryOf({
     .default({}),
 });
 
+/** What a resource may be: the domain checks the rest. */
+const RESOURCE = 'must be a URI, or an object with resource and scope';
+
 const DETAILS = {
   secrets: listOf(SECRET),
   jwks: z.looseObject({ keys: z.array(KEY, 'must be an array') }, 'must be a JWK set').exactOptional(),
   federated_subjects: listOf(SUBJECT),
-  resources: listOf(TEXT),
+  resources: listOf(z.union([TEXT, entryOf({ resource: TEXT, scope: TEXT })], RESOURCE)),
+  claims: z.custom<ClientClaims>().exactOptional(),
+  token_lifetime_seconds: z.custom<number | null>().exactOptional(),
 };
 
 const DOCUMENT = entryOf(DETAILS);
 
-function detailsOf({ secrets, jwks, federated_subjects: subjects, resources }: z.output<typeof DOCUMENT>) {
+function detailsOf(document: z.output<typeof DOCUMENT>) {
+  const { secrets, jwks, federated_subjects: subjects, resources, claims } = document;
+  const { token_lifetime_seconds: tokenLifetimeSeconds } = document;
   return {
     ...(secrets && { secrets }),
     ...(jwks && { keys: jwks.keys }),
     ...(subjects && { subjects }),
     ...(resources && { resources }),
+    ...(claims !== undefined && { claims }),
+    ...(tokenLifetimeSeconds !== undefined && { tokenLifetimeSeconds }),
   } satisfies Partial<ClientDetails>;
 }
 
-const CLIENT = z
-  .strictObject(
-    { client_id: TEXT, client_secret: TEXT, client_name: TEXT, scope: TEXT, ...DETAILS },
-    { error: ({ code }) => (code === 'unrecognized_keys' ? OTHER_MEMBERS : 'must be an object') },
-  )
-  .transform(({ client_id, client_secret, client_name, scope, ...document }, { addIssue }): NewClient => {
+const CLIENT = entryOf({ client_id: TEXT, client_secret: TEXT, client_name: TEXT, scope: TEXT, ...DETAILS }).transform(
+  ({ client_id, client_secret, client_name, scope, ...document }, { addIssue }): NewClient => {
     const client = { clientId: client_id, clientSecret: client_secret, clientName: client_name, scope };
     const details = detailsOf(document);
     const { secrets } = details;
@@ -110,7 +114,8 @@ const CLIENT = z
       problem(DETAIL_MEMBERS[kind], position === undefined ? rule : `entry ${position} ${rule}`);
     }
     return Object.keys(details).length === 0 ? client : { ...client, details };
-  });
+  },
+);
 
 /** A client that authenticates in another way needs no secret. */
 const ENTRY = z.preprocess((entry) => {

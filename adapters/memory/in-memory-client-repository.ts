@@ -42,10 +42,10 @@ export class InMemoryClientRepository implements ClientRepository {
   add({ details = {}, ...client }: NewClient): void {
     const { clientId } = client;
     if (this.#clients.has(clientId)) throw new Error('a client of this id is registered already');
-    const { secrets = [], keys = [], subjects = [], resources = [] } = details;
+    const { secrets = [], keys = [], subjects = [], resources = [], ...tokenFields } = details;
     const id = this.#ids.uuid();
     const withSecret = (clientSecret: string): WithSecret => ({
-      lookup: lookupOf({ ...client, id, clientSecret, resources: Object.freeze([...resources]) }),
+      lookup: lookupOf({ ...client, id, clientSecret, resources: Object.freeze([...resources]), ...tokenFields }),
       secret: StoredSecret.parse(clientSecret),
     });
     const usable = isLocked(client.clientSecret) ? [] : secrets;

@@ -39,8 +39,12 @@ const COLUMNS = `id::text as "id", client_id as "clientId", client_secret as "cl
  */
 const NO_DETAILS = `(select '{}'::jsonb as details) as absent`;
 
-/** Parts of the details. A long list of keys or subjects costs a client with a secret nothing. */
-const without = (...members: readonly string[]) => `(details - '{${members.join(',')}}'::text[])::text as "details"`;
+/**
+ * Parts of the details. A long list of keys or subjects costs a client with a secret nothing. What is no object counts as empty: it would
+ * fail the statement, and with it the look-ups of other clients.
+ */
+const without = (...members: readonly string[]) => `case pg_catalog.jsonb_typeof(details) when 'object'
+    then (details - '{${members.join(',')}}'::text[])::text else '{}' end as "details"`;
 
 /**
  * One round trip by the unique index. The subquery hides the ids from the planner, which would make a new plan for each

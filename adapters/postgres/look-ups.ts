@@ -19,7 +19,7 @@ export function isStorable(clientId: string): boolean {
 
 /**
  * Look-ups by client id. Concurrent ones share a statement, which none joins that began after it was sent;
- * docs/decisions/0124 has the figures.
+ * docs/decisions/0102 has the figures.
  */
 export class LookUps<Row> {
   readonly #runner: Runner;

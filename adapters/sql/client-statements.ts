@@ -1,11 +1,11 @@
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import type { ClientDetails } from '../../domain/client-details.ts';
-import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
+import { type ClientDetails, withoutEmpty } from '../../domain/client-details.ts';
+import type { ClientColumns } from '../../domain/client-registration.ts';
 import { documentOf } from '../../domain/details-document.ts';
 import type { SqlDialect } from './sql-database.ts';
 
 /** A row of `clients`. */
-export interface ClientRecord extends Omit<ClientRegistrationFields, 'resources'> {
+export interface ClientRecord extends ClientColumns {
   /** A JSON object. */
   readonly details: string;
 }
@@ -37,8 +37,7 @@ export function clientStatements({ bytewise, forUpdate }: SqlDialect, hasDetails
 
 /** What the column stores: kinds without entries are left out. */
 export function documentText(details: Partial<ClientDetails>): string {
-  const kinds = Object.entries(details).filter(([, entries]) => entries.length > 0);
-  return JSON.stringify(documentOf(Object.fromEntries(kinds)));
+  return JSON.stringify(documentOf(withoutEmpty(details)));
 }
 
 /** Throws DependencyUnavailable if there are details to store, and no column for them. */

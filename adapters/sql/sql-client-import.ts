@@ -7,7 +7,7 @@ import type {
   ImportedFile,
   RepeatedClient,
 } from '../../application/ports/client-store.ts';
-import type { ClientDetails } from '../../domain/client-details.ts';
+import { type ClientDetails, withoutEmpty } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { documentOf } from '../../domain/details-document.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -201,7 +201,6 @@ export class SqlClientImport implements ClientImport {
 
 /** The kinds that are given. Null stands for one without entries, which replaces those that are stored (RFC 7396). */
 function givenText(details: Partial<ClientDetails>): string {
-  const document = documentOf(details);
-  const isEmpty = (value: unknown) => (Array.isArray(value) ? value.length === 0 : Object(value).keys?.length === 0);
-  return JSON.stringify(document, (member, value) => (member in document && isEmpty(value) ? null : value));
+  const none = Object.keys(documentOf(details)).map((field) => [field, null]);
+  return JSON.stringify({ ...Object.fromEntries(none), ...documentOf(withoutEmpty(details)) });
 }

@@ -33,7 +33,7 @@ export interface SqlDialect {
   /** Locks the rows of a query until the transaction ends. */
   readonly forUpdate: string;
   readonly jsonType: string;
-  /** An object of JSON with the members of two; those of the second count. */
+  /** An object of JSON with the fields of two; those of the second count. A field that is null there is left out. */
   merged(one: string, other: string): string;
 }
 

@@ -1,4 +1,4 @@
-import { checkDetails, type DetailsProblem, NO_DETAILS } from '../../domain/client-details.ts';
+import { checkDetails, type DetailsProblem, NO_DETAILS, withoutEmpty } from '../../domain/client-details.ts';
 import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
@@ -42,7 +42,7 @@ export async function addClient(
   if (!details.ok) return details;
   const weakRule = problemOfRules(details.value.subjects, checkRule);
   if (weakRule !== undefined) return failure(weakRule);
-  const hasDetails = Object.values(details.value).some((entries) => entries.length > 0);
+  const hasDetails = Object.keys(withoutEmpty(details.value)).length > 0;
   const added = await store.add({ ...fields, clientSecret, ...(hasDetails && { details: details.value }) });
   if (added === undefined) return failure('client_id_taken');
   return success({ ...describeClient(added, clock.now()), secret });

@@ -8,6 +8,7 @@ import {
   type NamedSecret,
 } from '../../domain/client-details.ts';
 import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
+import { uriOf } from '../../domain/resource-indicator.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
 import type { ChangeableClient, ClientEdit, ClientStore } from '../ports/client-store.ts';
@@ -160,10 +161,11 @@ function without(entry: RemovedDetail): Edit {
       return success({ clientSecret: replaceSecret(clientSecret, NO_SECRET) });
     }
     const left = {
+      ...details,
       secrets: details.secrets.filter(isOther),
       keys: details.keys.filter(isOther),
       subjects: details.subjects.filter(isOther),
-      resources: details.resources.filter((resource) => isOther({ resource })),
+      resources: details.resources.filter((resource) => isOther({ resource: uriOf(resource) })),
     };
     if (DETAIL_KINDS.some((kind) => left[kind].length < details[kind].length)) return success({ details: left });
     return failure('secret_id' in entry ? 'secret_unknown' : 'entry_unknown');

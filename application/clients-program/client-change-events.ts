@@ -31,7 +31,7 @@ function recorded(stored: StoredClient | undefined, now: number): RecordedClient
   if (stored === undefined) return undefined;
   const { client, credentials } = describeClient(stored, now);
   const { client_name, scope, state, bcrypt_cost } = client;
-  const { secrets, keys, federated_subjects, resources } = credentials;
+  const { secrets, keys, federated_subjects, resources, claims, token_lifetime_seconds } = credentials;
   return {
     client_name,
     scope,
@@ -41,6 +41,8 @@ function recorded(stored: StoredClient | undefined, now: number): RecordedClient
     keys: keys.map(({ key_id, kid, expires_at }) => ({ key_id, kid, expires_at })),
     federated_subjects,
     resources,
+    claims: Object.keys(claims),
+    token_lifetime_seconds,
   };
 }
 

@@ -52,6 +52,8 @@ function describeCredentials(clientSecret: string, details: StoredDetails, now: 
     keys,
     federated_subjects: details.subjects,
     resources: details.resources,
+    claims: details.claims,
+    token_lifetime_seconds: details.tokenLifetimeSeconds,
   };
 }
 

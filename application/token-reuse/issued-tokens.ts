@@ -48,7 +48,7 @@ export class IssuedTokens implements TokenReuse {
     if (entry !== undefined && entry.kid === kid && isSame(entry.registration, registration)) {
       const { claims } = entry.issued;
       // A clock that was set back must not make a token live longer.
-      if (claims.iat <= now && now < claims.iat + seconds) {
+      if (claims.iat <= now && now < claims.iat + Math.min(seconds, (claims.exp - claims.iat) / 2)) {
         return { ...entry.issued, expiresInSeconds: claims.exp - now, isReused: true };
       }
     }
@@ -79,6 +79,11 @@ function isSame(one: ClientRegistration, other: ClientRegistration): boolean {
     (one.id === other.id &&
       one.clientName === other.clientName &&
       one.clientSecret.reveal() === other.clientSecret.reveal() &&
-      one.scope.toString() === other.scope.toString())
+      one.scope.toString() === other.scope.toString() &&
+      detailsOf(one) === detailsOf(other))
   );
+}
+
+function detailsOf({ resources, claims, tokenLifetimeSeconds }: ClientRegistration): string {
+  return JSON.stringify([resources, claims, tokenLifetimeSeconds]);
 }

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import type { InjectionToken } from 'tsyringe';
 import { openApiEndpoint } from '../../adapters/http/endpoints/open-api-endpoint.ts';
 import { TOKEN_PATH } from '../../adapters/http/endpoints/paths.ts';
 import type { Access } from '../../adapters/http/server/koa-application.ts';
@@ -15,12 +14,6 @@ import type { Feature } from '../feature.ts';
 import { type Core, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { KEYS_IN_MEMORY, type Settings } from '../settings/settings.ts';
-
-/** What tests look into. */
-export const STATUS_PARTS = {
-  refusalRecords: Symbol('RefusalRecords') as InjectionToken<RefusalRecords>,
-  serviceStatus: Symbol('ServiceStatus') as InjectionToken<ServiceStatus>,
-};
 
 /** `MANAGEMENT_TOKEN`: the status of the service for its operator, as a page and as JSON, on the management port. */
 export function statusPage(
@@ -41,8 +34,7 @@ export function statusPage(
     keys: () => ring.periods(),
     findRefusals: (query) => records.find(query),
   });
-  core.registerInstance(STATUS_PARTS.refusalRecords, records);
-  core.registerInstance(STATUS_PARTS.serviceStatus, status);
+  core.registerInstance(PARTS.serviceStatus, status);
   const access: Access = { kind: 'operator', operator: new OperatorAccess(managementToken.reveal()) };
   const registrations = settings.CLIENT_REPOSITORY === 'memory' ? 'file' : 'database';
   return {

@@ -9,8 +9,7 @@ import { settingProblem } from './rules.ts';
 const EXAMPLE = 'postgresql://role:password@host:5432/database';
 const RULE = `must be a URL such as ${EXAMPLE}`;
 
-const ONE_HOST =
-  'must name one host, which follows the primary: docs/operations.md, "Failover and upgrade of PostgreSQL"';
+const ONE_HOST = 'must name one host, which follows the primary: docs/operate.md, "Failover and upgrade of PostgreSQL"';
 const IPV6_RULE = 'must have an IPv6 address in brackets: postgresql://role:password@[::1]:5432/database';
 
 /** Those of the driver. */

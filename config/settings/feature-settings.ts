@@ -72,7 +72,7 @@ export const FEATURE_GROUPS = {
         .default(0)
         .describe(
           'for how long a request for the same client, scopes and resources gets the [same ' +
-            'token](operations.md#issuing-a-token-again) again; at most half of `TOKEN_LIFETIME_SECONDS`. `0`: each ' +
+            'token](operate.md#issuing-a-token-again) again; at most half of `TOKEN_LIFETIME_SECONDS`. `0`: each ' +
             'request gets a new one',
         ),
     },
@@ -87,14 +87,14 @@ export const FEATURE_GROUPS = {
       MANAGEMENT_TOKEN: managementToken()
         .optional()
         .describe(
-          'the token with which an operator reads the [status](monitoring.md#the-status-page) on the management ' +
+          'the token with which an operator reads the [status](operate.md#the-status-page) on the management ' +
             'port. Without it, only the four paths of `MANAGEMENT_PORT` answer there',
         ),
       MANAGEMENT_TOKEN_FILE: text()
         .optional()
         .describe(
           'file with that token in one line, for container secrets, instead of `MANAGEMENT_TOKEN`. It is read once, ' +
-            'at the start',
+            'at startup',
         ),
     },
     rules(given) {
@@ -114,7 +114,7 @@ export const FEATURE_GROUPS = {
         .default(false)
         .describe(
           '`true` serves `/livez`, `/readyz` and `/readyz/verification` on `PORT` too, without a token, for ' +
-            '[platforms with one port](operations.md#platforms-with-one-port). With `MANAGEMENT_TOKEN` also all other ' +
+            '[platforms with one port](operate.md#platforms-with-one-port). With `MANAGEMENT_TOKEN` also all other ' +
             'paths of the management port, such as `/metrics` and `/status`, for the operator only',
         ),
     },
@@ -125,7 +125,7 @@ export const FEATURE_GROUPS = {
         .default(false)
         .describe(
           '`true`: each connection from `TRUSTED_PROXIES` must begin with a [PROXY ' +
-            'header](operations.md#the-proxy-protocol), version 1 or 2, which names the client',
+            'header](operate.md#the-proxy-protocol), version 1 or 2, which names the client',
         ),
     },
     rules({ PROXY_PROTOCOL: isOn, TRUSTED_PROXIES: proxies }) {
@@ -138,7 +138,7 @@ export const FEATURE_GROUPS = {
         .optional()
         .describe(
           'file with the certificate of the server and then those of its authorities, in PEM, for [TLS on ' +
-            '`PORT`](operations.md#tls-on-the-public-port). It is read again when it changes',
+            '`PORT`](operate.md#tls-on-the-public-port). It is read again when it changes',
         ),
       TLS_KEY_FILE: text()
         .optional()

@@ -27,7 +27,7 @@ export const keys = settingsGroup({
       .default(1_800)
       .describe(
         'seconds for which a key is published before it signs, so that every verifier knows it. Nobody waits for ' +
-          'that at a start',
+          'that at startup',
       ),
     KEY_FILE: text()
       .optional()
@@ -39,16 +39,16 @@ export const keys = settingsGroup({
     KEY_DIRECTORY: keyDirectory()
       .default('memory')
       .describe(
-        'where the keys are that sign. `memory`: each start makes new ones, and every token from before is refused; ' +
+        'where the keys are that sign. `memory`: each startup makes new ones, and every token from before is refused; ' +
           'for a single replica. `database`: in the database of the registrations, private keys sealed, so that ' +
-          '[restarts and replicas share them](keys.md#one-replica-or-several)',
+          '[restarts and replicas share them](operate.md#one-replica-or-several)',
       ),
     KEY_SECRET_FILE: text()
       .optional()
       .describe(
         'file with the secrets that seal the keys, required for `KEY_DIRECTORY=database`: at least 32 random bytes ' +
           'in base64 or base64url, a line each (`openssl rand -base64 32`). [The first line seals, all ' +
-          'open](keys.md#changing-the-secret). Only its owner may be able to write to it',
+          'open](operate.md#changing-the-secret). Only its owner may be able to write to it',
       ),
   },
   rules(given, values) {

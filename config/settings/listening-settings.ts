@@ -21,14 +21,14 @@ export const listening = settingsGroup({
         absent: '`http://localhost:PORT`',
         description:
           'the URL under which callers reach the service. It is never taken from a request. [With a ' +
-          'path](operations.md#behind-a-proxy), each public route has both paths, with and without it',
+          'path](operate.md#behind-a-proxy), each public route has both paths, with and without it',
       }),
     TRUSTED_PROXIES: networks()
       .optional()
       .describe(
         "address ranges of proxies, such as `10.0.0.0/8,fd00::/8`. Only on connections from them the client's " +
           'address is read from the last 20 entries of `Forwarded` or `X-Forwarded-For`: [Behind a ' +
-          'proxy](operations.md#behind-a-proxy)',
+          'proxy](operate.md#behind-a-proxy)',
       ),
     MANAGEMENT_HOST: listeningHost()
       .default('127.0.0.1')
@@ -44,7 +44,7 @@ export const listening = settingsGroup({
       .describe(
         'names, separated by commas, by which Prometheus and operators reach the management port, such as ' +
           '`auth.internal`. Beside them, it answers as `MANAGEMENT_HOST`, `localhost`, `*.localhost` and by IP ' +
-          'address; every other `Host` gets [421](monitoring.md)',
+          'address; every other `Host` gets [421](operate.md#the-management-port)',
       ),
   },
   rules({ PORT: port, BASE_URL: url = '' }, values) {
@@ -114,7 +114,7 @@ export const audit = settingsGroup({
       .default(false)
       .describe(
         '`true`: no token is answered before its line is written, and requests get 503 [while that is ' +
-          'impossible](monitoring.md#when-a-line-cannot-be-written)',
+          'impossible](operate.md#when-a-line-cannot-be-written)',
       ),
   },
 });

@@ -14,7 +14,7 @@ interface RetiredSetting {
 const RETIRED_SETTINGS: Readonly<Record<string, RetiredSetting>> = {
   WORKERS: {
     why: 'the service is one process',
-    fix: 'leave it out, and run replicas (docs/scaling.md)',
+    fix: 'leave it out, and run replicas (docs/operate.md)',
     harmless: (value) => value === '1',
   },
   CLIENT_SECRET_REMEMBERED_SECONDS: {

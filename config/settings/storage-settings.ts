@@ -19,14 +19,14 @@ export const storage = settingsGroup({
       .describe(
         'JSON file with the registrations, required for `memory`. An array of `{client_id, client_secret, ' +
           'client_name, scope}`; `client_secret` is a BCrypt encoding, also behind `{bcrypt}`, or `{noop}` followed ' +
-          'by the plain secret. [Further members](#members-of-a-clients-file) are for other methods. Only its owner ' +
+          'by the plain secret. [Further fields](#fields-of-a-clients-file) are for other methods. Only its owner ' +
           'may be able to write to it',
       ),
     DATABASE_FILE: text()
       .optional()
       .describe(
         'file of the registrations, required for `sqlite`. `npm run migrate` creates it; [what it ' +
-          'needs](operations.md#sqlite). Only its owner may be able to write to it',
+          'needs](operate.md#sqlite). Only its owner may be able to write to it',
       ),
     DATABASE_URL: databaseUrl()
       .optional()
@@ -36,7 +36,7 @@ export const storage = settingsGroup({
       .describe(
         'file with that URL in one line, for container secrets, instead of `DATABASE_URL`. Only its owner may be ' +
           'able to write to it. The service reads it again for each new connection, for [another role or ' +
-          'password](operations.md#rotating-the-password-of-the-database)',
+          'password](operate.md#rotating-the-password-of-the-database)',
       ),
     DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10).describe('maximum number of connections to PostgreSQL'),
     DATABASE_DEADLINE_MS: wholeNumber(100, 30_000)

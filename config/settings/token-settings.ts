@@ -4,7 +4,7 @@ import { AUTHENTICATION_METHODS } from '../../domain/authentication-method.ts';
 import { Scope } from '../../domain/scope.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
 import { TOKEN_ALGORITHMS } from '../../domain/token-key.ts';
-import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-policy.ts';
+import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-lifetime.ts';
 import { settingsGroup } from './read-environment.ts';
 import { doubt, refuse } from './rules.ts';
 import { listOf, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
@@ -61,7 +61,7 @@ export const secrets = settingsGroup({
       .describe(
         'failed attempts per minute for one client id from one address. An IPv6 address counts as its /64 network. ' +
           'Further attempts are slowed down; `0` is no limit, and then [secrets can be guessed ' +
-          'faster](operations.md#limits)',
+          'faster](operate.md#limits)',
       ),
   },
   rules(_given, values) {
@@ -89,7 +89,7 @@ export const tokens = settingsGroup({
       .default('RS256')
       .describe(
         'the algorithm of signatures. `ES256` and `EdDSA` cost a tenth of `RS256`. [What verifiers ' +
-          'need](resource-servers.md#the-algorithm), and [how to change it](keys.md#changing-the-algorithm)',
+          'need](resource-servers.md#the-algorithm), and [how to change it](operate.md#changing-the-algorithm)',
       ),
     TOKEN_PROFILE: oneOf('default', 'rfc9068')
       .default('default')

@@ -31,6 +31,8 @@ import { InMemoryClientStore } from '../support/in-memory-client-store.ts';
 import { REGISTERED_CLIENT } from '../support/registered-client.ts';
 import { secretEdit } from '../support/secret-edit.ts';
 
+const NO_TOKEN_FIELDS = { claims: {}, tokenLifetimeSeconds: null };
+
 describe('how clients are managed', () => {
   const COST = 4;
   const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -52,6 +54,8 @@ describe('how clients are managed', () => {
     keys: [],
     federated_subjects: [],
     resources: [],
+    claims: {},
+    token_lifetime_seconds: null,
   };
   const UNKNOWN = { ok: false, problem: 'client_unknown' };
 
@@ -481,6 +485,8 @@ describe('how credentials are managed', () => {
         keys: [{ key_id: KEY_ID }],
         federated_subjects: add.subjects,
         resources: add.resources,
+        claims: {},
+        token_lifetime_seconds: null,
       });
       await use.changeClient('c', { remove: { key_id: KEY_ID } });
       await use.changeClient('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
@@ -490,6 +496,8 @@ describe('how credentials are managed', () => {
         keys: [],
         federated_subjects: [],
         resources: [],
+        claims: {},
+        token_lifetime_seconds: null,
       });
     });
 
@@ -507,7 +515,12 @@ describe('how credentials are managed', () => {
       await use.changeClient('c', { remove: { resource: 'https://api.example/' } });
       const { keys, ...left } = (await store.find('c'))?.details ?? NO_DETAILS;
       expect(keys).toMatchObject([other]);
-      expect(left).toEqual({ secrets: [], subjects: others, resources: ['https://api.example/v2'] });
+      expect(left).toEqual({
+        ...NO_TOKEN_FIELDS,
+        secrets: [],
+        subjects: others,
+        resources: ['https://api.example/v2'],
+      });
     });
 
     it.each([
@@ -610,6 +623,8 @@ describe('clientChangeEvents', () => {
       keys: [],
       federated_subjects: [],
       resources: [],
+      claims: [],
+      token_lifetime_seconds: null,
     };
     const after = { client_name, scope, state: 'enabled', bcrypt_cost: 4, ...credentials };
     expect(changeLog.events()).toEqual([expect.objectContaining({ after })]);

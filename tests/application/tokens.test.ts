@@ -623,7 +623,7 @@ describe('tokens that are issued again', () => {
   const FIELDS = { id: '1', clientId: 'billing', clientSecret: '$2b$04$x', clientName: 'Billing', scope: 'read write' };
   const NOW = 1_795_000_000;
 
-  function registered(change: Partial<typeof FIELDS> = {}): ClientRegistration {
+  function registered(change: Partial<ClientRegistrationFields> = {}): ClientRegistration {
     const registration = ClientRegistration.of({ ...FIELDS, ...change });
     if (!registration.ok) throw new Error('the fields are wrong');
     return registration.value;
@@ -661,6 +661,9 @@ describe('tokens that are issued again', () => {
     ['for another client with the same scopes', { registration: registered({ id: '2', clientId: 'shop' }) }],
     ['once the secret has changed', { registration: registered({ clientSecret: '$2b$04$y' }) }],
     ['once the registered scopes have changed', { registration: registered({ scope: 'read' }) }],
+    ['once the client has a claim', { registration: registered({ claims: { tenant: 'a' } }) }],
+    ['once the client has another lifetime', { registration: registered({ tokenLifetimeSeconds: 200 }) }],
+    ['once a resource has other scopes', { registration: registered({ resources: ['https://api.example'] }) }],
     ['once the client has another name', { registration: registered({ clientName: 'Other' }) }],
     ['once the client was removed and added again', { registration: registered({ id: '2' }) }],
   ])('issues a new token %s', async (_name, change) => {
@@ -669,6 +672,16 @@ describe('tokens that are issued again', () => {
     const second = await issue(change);
     expect(second.accessToken).not.toBe(first.accessToken);
     expect(second.isReused).toBeUndefined();
+  });
+
+  it('issues a token again for half of its lifetime at most', async () => {
+    const { tokens } = suite();
+    const registration = registered({ tokenLifetimeSeconds: 10 });
+    const sign = async () => ({ accessToken: 'jws', claims: { iat: NOW, exp: NOW + 10 } }) as unknown as IssuedToken;
+    const issueAt = (now: number) => tokens.issue({ registration, scope: 'read', resources: [] }, now, sign);
+    await issueAt(NOW);
+    expect(await issueAt(NOW + 4)).toMatchObject({ isReused: true, expiresInSeconds: 6 });
+    expect((await issueAt(NOW + 5)).isReused).toBeUndefined();
   });
 
   it('issues a new token once another key signs, and none of the key before again', async () => {

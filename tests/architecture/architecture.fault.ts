@@ -110,6 +110,10 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/secrets/planted-commander.ts',
     text: "import { Command } from 'commander';\nexport const planted = Command;",
   },
+  'sql-uses-its-own-packages': {
+    file: 'adapters/sql/planted-commander.ts',
+    text: "import { Command } from 'commander';\nexport const planted = Command;",
+  },
   'sqlite-uses-its-own-packages': {
     file: 'adapters/sqlite/planted-commander.ts',
     text: "import { Command } from 'commander';\nexport const planted = Command;",

@@ -1,6 +1,5 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { STATUS_PARTS } from '../../config/features/status-page.ts';
 import { PARTS } from '../../config/parts.ts';
 import { heldVerification, settled, slotRequest, verifyInSlot } from '../contracts/verification-slots.ts';
 import { documentedMetrics, METRICS_OF_CONNECTIONS, METRICS_OF_POSTGRES } from '../support/documented-metrics.ts';
@@ -86,7 +85,7 @@ describe('the status of the service', () => {
 
   it('says in one sentence what happens, and counts the last minute by itself', async () => {
     for (let count = 0; count < 3; count += 1) await requestToken(service.url, WRONG);
-    await service.container.resolve(STATUS_PARTS.serviceStatus).sample();
+    await service.container.resolve(PARTS.serviceStatus).sample();
     const { summary, last_minute: recent, totals } = await readStatus(url);
     expect(summary).toMatch(
       /^Ready\. \d+ of \d+ requests were refused in the last minute \(\d+ %\), mostly secret_wrong for good-client, from 127\.0\.0\.1; \d+ tokens were issued\. At unknown paths, \d request/,
@@ -96,7 +95,7 @@ describe('the status of the service', () => {
   });
 
   it('has a sample of what has happened since the one before', async () => {
-    const status = service.container.resolve(STATUS_PARTS.serviceStatus);
+    const status = service.container.resolve(PARTS.serviceStatus);
     await status.sample();
     await requestToken(service.url, FORM);
     await status.sample();

@@ -259,6 +259,41 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       });
     });
 
+    describe('what tokens of the client have', () => {
+      const claims = { tenant: 'é"', groups: ['a', 'b'], limits: { rate: 0.5, burst: null } };
+      const resources = ['urn:x', { resource: 'https://files.example.com', scope: 'read files' }];
+
+      it('comes with the registration, however the client authenticates', async () => {
+        await under.add(A_CLIENT);
+        await under.setDetails('client-1', {
+          keys: KEYS,
+          subjects: [RULE],
+          claims,
+          tokenLifetimeSeconds: 60,
+          resources,
+        });
+        const { lookup } = await under.repository.findWithKeys('client-1');
+        const [candidate] = await under.repository.findBySubject(RULE);
+        for (const found of [await find('client-1'), lookup, candidate?.lookup]) {
+          expect(found?.kind === 'found' && found.registration).toMatchObject({
+            claims,
+            resources,
+            tokenLifetimeSeconds: 60,
+          });
+        }
+      });
+
+      it.each([
+        ['claims', { claims: { iss: 'https://other.example' } }],
+        ['claims', { claims: { a: 2 ** 53 } }],
+        ['tokenLifetimeSeconds', { tokenLifetimeSeconds: 0 }],
+      ])('breaks the registration if it breaks a rule: %s %j', async (field, details) => {
+        await under.add(A_CLIENT);
+        await under.setDetails('client-1', details);
+        expect(await find('client-1')).toMatchObject({ kind: 'broken', problem: { field } });
+      });
+    });
+
     describe('keys', () => {
       const keysOf = async (clientId: string) => (await under.repository.findWithKeys(clientId)).keys;
 

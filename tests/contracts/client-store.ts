@@ -41,7 +41,9 @@ const DETAILS: ClientDetails = {
   secrets: [A_SECRET],
   keys: [{ jwk: A_KEY, expires_at: 2_000_000_001 }],
   subjects: [A_SUBJECT],
-  resources: ['https://api.example/'],
+  resources: ['https://api.example/', { resource: 'https://files.example', scope: 'read files' }],
+  claims: { tenant: 'é"', groups: ['a', 'b'], limits: { rate: 0.5, burst: null } },
+  tokenLifetimeSeconds: 60,
 };
 const STORED_DETAILS = { ...DETAILS, keys: [{ jwk: A_KEY, expires_at: 2_000_000_001, key_id: A_KEY_ID }] };
 
@@ -132,6 +134,16 @@ export function describeClientStore(
       await importAll([{ ...A_CLIENT, details: { keys, subjects: [] } }, ANOTHER], 'replace');
       expect(await detailsOf('client-1')).toMatchObject({ ...DETAILS, keys, subjects: [] });
       expect(await detailsOf('client-2')).toEqual(STORED_DETAILS);
+      const claims = { plan: null };
+      await importAll([{ ...A_CLIENT, details: { claims, tokenLifetimeSeconds: null } }], 'replace');
+      expect(await detailsOf('client-1')).toMatchObject({
+        ...DETAILS,
+        keys,
+        subjects: [],
+        claims,
+        tokenLifetimeSeconds: null,
+      });
+      expect(Object.keys((await detailsOf('client-1')).claims)).toEqual(['plan']);
       await importAll([{ ...A_CLIENT, details: DETAILS }], 'replace');
       expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
     });
@@ -336,6 +348,8 @@ export function describeClientStore(
         keys: [{ jwk: ANOTHER_KEY }],
         subjects: [{ ...A_SUBJECT, claims: {} }],
         resources: ['https://a.example/', 'https://z.example/'],
+        claims: {},
+        tokenLifetimeSeconds: null,
       };
       const seen: ChangeableClient[] = [];
       const changed = await store.change('client-1', (client) => {

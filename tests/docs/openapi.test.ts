@@ -124,7 +124,7 @@ describe('the answers in docs/openapi.json', () => {
   const LONG_SCOPE = Array.from({ length: 1_500 }, (_, number) => `scope-${String(number).padStart(4, '0')}`).join(' ');
   const LONG_RESOURCES = Array.from({ length: 6 }, (_, number) => `https://${number}.example.com/${'x'.repeat(1_900)}`);
   const CLIENTS = [
-    { ...GOOD_CLIENT, resources: LONG_RESOURCES },
+    { ...GOOD_CLIENT, resources: [...LONG_RESOURCES, { resource: 'https://own.example.com', scope: 'own' }] },
     { ...GOOD_CLIENT, client_id: 'long-scope', scope: LONG_SCOPE },
     PLAIN_CLIENT,
   ];
@@ -156,6 +156,7 @@ describe('the answers in docs/openapi.json', () => {
       `${TEXT}&x=%zz`,
       TEXT + '&x'.repeat(48),
       [TEXT, ...LONG_RESOURCES.map((resource) => `resource=${encodeURIComponent(resource)}`)].join('&'),
+      [TEXT, 'https://own.example.com', LONG_RESOURCES[0]].join('&resource='),
       'x'.repeat(16 * 1024 + 1),
     ];
     for (const form of forms) await requestToken(url, form);

@@ -136,6 +136,8 @@ const CLIENT = {
   keys: [{ key_id: 'a-thumbprint', kid: 'k1', expires_at: AT + 300 }],
   federated_subjects: [{ issuer: 'https://issuer.example', subject: 'billing', claims: { namespace: 'default' } }],
   resources: ['https://api.example/'],
+  claims: ['tenant'],
+  token_lifetime_seconds: 60,
 } as const;
 
 /** What only lines of programs have. */

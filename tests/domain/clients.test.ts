@@ -114,7 +114,9 @@ describe('details', () => {
     secrets: [SECRET],
     keys: [{ jwk: JWK, expires_at: 1_800_000_000 }],
     subjects: [SUBJECT],
-    resources: [RESOURCE],
+    resources: [RESOURCE, { resource: 'https://files.example', scope: 'read files' }],
+    claims: { tenant: 'acme', groups: ['a'] },
+    tokenLifetimeSeconds: 60,
   };
 
   describe('checkDetails', () => {

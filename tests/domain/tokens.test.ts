@@ -2,12 +2,17 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type AccessTokenClaims, isAccessTokenClaims, isFor, scopesOf } from '../../domain/access-token-claims.ts';
 import { usesAssertions, usesSecrets } from '../../domain/authentication-method.ts';
-import { ClientRegistration } from '../../domain/client-registration.ts';
+import {
+  ClientRegistration,
+  type ClientRegistrationFields,
+  describeProblem,
+} from '../../domain/client-registration.ts';
 import { CLOCK_OFFSET_SECONDS_MAX, clockWindow } from '../../domain/clock-offset.ts';
 import { type RefusalReason, refused } from '../../domain/refusal.ts';
 import { Scope } from '../../domain/scope.ts';
 import { readTokenKey } from '../../domain/token-key.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
+import { REGISTERED, SCOPE_ROWS } from '../support/scopes-of-one-api.ts';
 
 describe('claims', () => {
   const CLAIMS: AccessTokenClaims = { iss: 'i', sub: 's', aud: 'a', iat: 100, nbf: 100, exp: 101, jti: 'j' };
@@ -92,17 +97,22 @@ describe('claims', () => {
   });
 });
 
+function registrationOf(fields: Partial<ClientRegistrationFields>): ClientRegistration {
+  const made = ClientRegistration.of({
+    ...{ id: '1', clientId: 'a-client', clientSecret: 'x', clientName: 'x', scope: 'read' },
+    ...fields,
+  });
+  if (!made.ok) throw new Error(describeProblem(made.problem));
+  return made.value;
+}
+
 describe('TokenPolicy', () => {
   const scopeText = fc
     .uniqueArray(fc.constantFrom('read', 'write', 'admin', 'a', 'b'), { minLength: 1 })
     .map((tokens) => tokens.join(' '));
   const registration = fc
     .record({ clientId: fc.stringMatching(/^[ -~]{1,30}$/), scope: scopeText })
-    .map(({ clientId, scope }) => {
-      const made = ClientRegistration.of({ id: '1', clientId, clientSecret: 'x', clientName: 'x', scope });
-      if (!made.ok) throw new Error('no registration');
-      return made.value;
-    });
+    .map(registrationOf);
   const requested = fc.option(
     scopeText.map((text) => {
       const scope = Scope.parse(text);
@@ -121,13 +131,45 @@ describe('TokenPolicy', () => {
     const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
     fc.assert(
       fc.property(registration, requested, (client, asked) => {
-        const granted = policy.grantScope(client, asked);
+        const granted = policy.grant(client, asked, []);
         expect(granted.ok).toBe(asked === undefined || asked.firstBeyond(client.scope) === undefined);
         if (!granted.ok) return;
-        expect(granted.value.firstBeyond(client.scope)).toBeUndefined();
-        expect(granted.value.toString()).toBe((asked ?? client.scope).toString());
+        expect(granted.value.scope.firstBeyond(client.scope)).toBeUndefined();
+        expect(granted.value.scope.toString()).toBe((asked ?? client.scope).toString());
       }),
     );
+  });
+
+  it.each(SCOPE_ROWS)(
+    'grants the scopes of one API: $scope for $resources',
+    ({ scope: asked, resources, granted, error }) => {
+      const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
+      const scope = asked === undefined ? undefined : Scope.parse(asked);
+      const outcome = policy.grant(registrationOf(REGISTERED), scope?.ok ? scope.value : undefined, resources);
+      expect(outcome.ok ? outcome.value.scope.toString() : outcome.problem.code).toBe(granted ?? error);
+    },
+  );
+
+  it.each([
+    ['as long as the deployment says', undefined, 300],
+    ['as long as the client says', 60, 60],
+    ['no longer than the deployment says', 86_400, 300],
+  ])('gives a token that is valid %s', (_what, tokenLifetimeSeconds, seconds) => {
+    const registration = registrationOf({ tokenLifetimeSeconds });
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'absent' });
+    const claims = policy.claimsOf({ registration, scope: registration.scope, issuedAt: 1_000, tokenId: 'id' });
+    expect(claims.exp - claims.iat).toBe(seconds);
+  });
+
+  it('puts the claims of the client behind those of the service', () => {
+    const registration = registrationOf({ claims: { tenant: 'acme', groups: ['a', 'b'] } });
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'absent' });
+    const claims = policy.claimsOf({ registration, scope: registration.scope, issuedAt: 1_000, tokenId: 'id' });
+    expect(Object.entries(claims).slice(-3)).toEqual([
+      ['jti', 'id'],
+      ['tenant', 'acme'],
+      ['groups', ['a', 'b']],
+    ]);
   });
 
   it('gives every token its lifetime, nbf = iat, and only the configured claims', () => {

@@ -8,7 +8,7 @@ import { PIPELINES } from './pipelines.ts';
 import { ASSERTIONS, BASIC_CREDENTIALS, FORWARDED, METADATA, RESOURCES } from './switched-off.ts';
 import { TOKENS } from './tokens.ts';
 
-/** Every hostile request, with what a service with default settings answers. capabilities.ts has what others answer. */
+/** Every hostile request, with what a service with default settings answers. features.ts has what others answer. */
 export const HOSTILE_REQUESTS: HostileRequests = {
   'percent-encoding and UTF-8': ENCODINGS,
   'media types': MEDIA_TYPES,

@@ -65,7 +65,7 @@ export function generateAuditSchema(): string {
     if (schemas.every((schema) => Object.keys(schema).join() === 'type')) {
       return { type: schemas.map(({ type }) => type).toSorted((one) => (one === 'null' ? 1 : -1)) };
     }
-    throw new Error(`no schema for ${types.map((type) => checker.typeToString(type)).join(' | ')}`);
+    return { anyOf: schemas };
   }
 
   function membersOf(type: ts.Type): {

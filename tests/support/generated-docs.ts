@@ -4,10 +4,12 @@ import { aboutSetting } from '../../config/settings/about-setting.ts';
 import type { SettingsGroup } from '../../config/settings/read-environment.ts';
 import { SETTING_GROUPS } from './all-settings.ts';
 import { generateAuditSchema } from './generate-audit-schema.ts';
+import { SCOPE_ROWS } from './scopes-of-one-api.ts';
 
 /** The part of a page that has this name; undefined if nothing generates it. */
 function generate(name: string): string | undefined {
   if (name === 'reasons') return reasonsLists();
+  if (name === 'scopes of one API') return scopesTable();
   const [, groups = ''] = /^settings of (.+)$/.exec(name) ?? [];
   const rows = groups.split(', ').map((group) => SETTING_GROUPS[group]?.rows);
   if (rows.includes(undefined)) return undefined;
@@ -26,6 +28,15 @@ export function withGeneratedParts(page: string): string {
   return [beforeFirst, ...parts].join('');
 }
 
+function scopesTable(): string {
+  const code = (texts: readonly string[]) => texts.map((text) => `\`${text}\``).join(', ');
+  const lines = SCOPE_ROWS.map(({ scope, resources, granted, error }) => {
+    const outcome = granted === undefined ? `400 \`${error}\`` : code([granted]);
+    return `| ${code(resources) || 'none'} | ${scope === undefined ? 'none' : code([scope])} | ${outcome} |`;
+  });
+  return ['| `resource` | `scope` | scopes of the token |', '|---|---|---|', ...lines].join('\n');
+}
+
 /** Files that are generated as a whole. */
 const WHOLE: Readonly<Record<string, () => string>> = { 'docs/audit.schema.json': generateAuditSchema };
 
@@ -37,17 +48,10 @@ export function generatedFiles(): readonly { file: string; current: string; gene
   });
 }
 
-/** Links to the pages that `operate.md` has replaced: the settings still name them. */
-function onOnePage(text: string): string {
-  return text
-    .replaceAll('(monitoring.md)', '(operate.md#the-management-port)')
-    .replaceAll(/\((?:operations|monitoring|keys)\.md#/g, '(operate.md#');
-}
-
 function settingsTable(rows: SettingsGroup['rows']): string {
   const lines = Object.entries(rows).map(([name, schema]) => {
     const { fallback = 'none, required', meaning } = aboutSetting(schema);
-    return `| \`${name}\` | ${fallback} | ${onOnePage(meaning)} |`;
+    return `| \`${name}\` | ${fallback} | ${meaning} |`;
   });
   return ['| setting | default | meaning |', '|---|---|---|', ...lines].join('\n');
 }

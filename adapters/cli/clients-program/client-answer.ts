@@ -74,7 +74,8 @@ export function problemsOf(
 }
 
 function rowsOfCredentials(credentials: CredentialsDocument): Rows {
-  const { authentication_methods, secrets, keys, federated_subjects, resources } = credentials;
+  const { authentication_methods, secrets, keys, federated_subjects, resources, claims } = credentials;
+  const { token_lifetime_seconds } = credentials;
   return [
     ['authenticates by', authentication_methods.join(', ') || 'nothing'],
     ...secrets.map((secret) => {
@@ -89,7 +90,11 @@ function rowsOfCredentials(credentials: CredentialsDocument): Rows {
       const conditions = Object.entries(claims).map(([path, value]) => ` with ${path}=${value}`);
       return ['federated subject', `${subject} of ${issuer}${conditions.join('')}`];
     }),
-    ...resources.map((resource) => ['resource', resource]),
+    ...resources.map((entry) => {
+      return ['resource', typeof entry === 'string' ? entry : `${entry.resource} with the scopes ${entry.scope}`];
+    }),
+    ...Object.entries(claims).map(([name, value]) => ['claim', `${name}: ${JSON.stringify(value)}`]),
+    ...(token_lifetime_seconds === null ? [] : [['lifetime of tokens', `at most ${token_lifetime_seconds} s`]]),
   ];
 }
 

@@ -86,9 +86,17 @@ export async function accepted<Value>(
   throw new Problem(EXIT.usage, 'kind' in problem ? describeDetailsProblem(problem) : `${describeProblem(problem)}.`);
 }
 
-const NAMES = { secrets: 'secret', keys: 'key', subjects: 'federated subject', resources: 'resource' } as const;
+const NAMES = {
+  secrets: 'secret',
+  keys: 'key',
+  subjects: 'federated subject',
+  resources: 'resource',
+  claims: 'claims',
+  tokenLifetimeSeconds: 'lifetime of tokens',
+} as const;
 
 /** Which rule the details break, without a value. */
 function describeDetailsProblem({ kind, position, rule }: DetailsProblem): string {
-  return position === undefined ? `The number of ${NAMES[kind]}s ${rule}.` : `The ${NAMES[kind]} ${rule}.`;
+  const isNumber = position === undefined && kind !== 'claims' && kind !== 'tokenLifetimeSeconds';
+  return isNumber ? `The number of ${NAMES[kind]}s ${rule}.` : `The ${NAMES[kind]} ${rule}.`;
 }

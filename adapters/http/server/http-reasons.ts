@@ -34,7 +34,7 @@ export const HTTP_REASONS = {
   client_disconnected: {
     code: 'invalid_request',
     meaning:
-      'The caller closed the connection before it had its answer. If it happens often, compare the timeout of the caller with the latency on the status page.',
+      'The caller closed the connection before it had its response. If it happens often, compare the timeout of the caller with the latency on the status page.',
   },
   method_not_allowed: {
     code: 'method_not_allowed',
@@ -204,7 +204,7 @@ export const HTTP_REASONS = {
   slots_exhausted: {
     code: 'temporarily_unavailable',
     meaning:
-      'More waited for verification than the cores can verify in time, 10 s for secrets and 2 s for assertions: mostly guesses, which get this answer in place of 401. Clients whose secret is cached are served. In a flood, limit it for each address in front of the service; after a restart, wait; otherwise add cores, or give clients generated secrets, whose hashes are cheap.',
+      'More waited for verification than the cores can verify in time, 10 s for secrets and 2 s for assertions: mostly guesses, which get this response in place of 401. Clients whose secret is cached are served. In a flood, limit it for each address in front of the service; after a restart, wait; otherwise add cores, or give clients generated secrets, whose hashes are cheap.',
   },
 } as const satisfies Record<string, ReasonRow>;
 

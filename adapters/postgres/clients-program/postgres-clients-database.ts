@@ -59,7 +59,8 @@ export async function openClientsDatabase(url: string, warn?: Warn) {
       bytewise: 'collate "C"',
       forUpdate: ' for update',
       jsonType: 'jsonb',
-      merged: (one: string, other: string) => `pg_catalog.jsonb_strip_nulls(${one} || ${other})`,
+      merged: (one: string, other: string) => `(select coalesce(pg_catalog.jsonb_object_agg(key, value), '{}'::jsonb)
+        from pg_catalog.jsonb_each(${one} || ${other}) where pg_catalog.jsonb_typeof(value) <> 'null')`,
     },
     async connect() {
       prepared ??= prepare();

@@ -27,17 +27,26 @@ export function openClientsFile(path: string) {
       bytewise: 'collate binary',
       forUpdate: '',
       jsonType: 'text',
-      merged: (one: string, other: string) => `json_patch(${one}, ${other})`,
+      merged: (one: string, other: string) => `(select json_group_object(key, json(value)) from (
+        select key, coalesce(${other} -> fullkey, ${one} -> fullkey) as value from json_each(${one})
+          where coalesce(json_type(${other}, fullkey), type) <> 'null'
+        union all select key, ${other} -> fullkey from json_each(${other})
+          where type <> 'null' and json_type(${one}, fullkey) is null))`,
     },
     async connect() {
       const database = idle.pop() ?? openMigrated(path, 'refuse').database;
       return {
         async query<Row>(text: string, values: readonly (string | number | null)[] = []): Promise<readonly Row[]> {
-          const named = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]));
+          const bound: (string | number | null)[] = [];
+          // Each parameter by its place: SQLite looks for a name among all of them, and an import has thousands.
+          const placed = text.replaceAll(/\$(\d+)/g, (_, number) => {
+            bound.push(values[Number(number) - 1] ?? null);
+            return '?';
+          });
           // Rows have no prototype.
           return database
-            .prepare(text)
-            .all(named)
+            .prepare(placed)
+            .all(...bound)
             .map((row) => ({ ...row })) as unknown as readonly Row[];
         },
         run: async (text: string) => database.exec(text),

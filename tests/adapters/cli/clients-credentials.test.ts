@@ -670,6 +670,8 @@ describe('audit', () => {
     keys: [],
     federated_subjects: [],
     resources: [],
+    claims: [],
+    token_lifetime_seconds: null,
   };
 
   let database: TestDatabase;

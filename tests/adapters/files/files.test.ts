@@ -7,6 +7,9 @@ import { parseJson } from '../../../domain/parse-json.ts';
 import { failure, success } from '../../../domain/result.ts';
 import { collect } from '../../support/collect.ts';
 
+const SCOPED = { resource: 'https://files.example', scope: 'read files' };
+const OF_TOKENS = { claims: { tenant: 'acme' }, token_lifetime_seconds: 60 };
+
 describe('the clients file', () => {
   const ENTRY = { client_id: 'a', client_secret: '{noop}its-secret', client_name: 'A', scope: 'read' };
   const BCRYPT = `$2b$10$${'a'.repeat(53)}`;
@@ -39,7 +42,7 @@ describe('the clients file', () => {
       [
         'an unknown member',
         [{ ...ENTRY, secret: 'its-secret' }],
-        'entry 0: it has members other than client_id, client_secret, client_name, scope, secrets, jwks, federated_subjects and resources',
+        'entry 0: it has members other than client_id, client_secret, client_name, scope, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds',
       ],
       ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client_id is that of entry 0'],
       [
@@ -91,7 +94,7 @@ describe('the clients file', () => {
       const secrets = [{ secret_id: 'cs1', name: 'new', client_secret: BCRYPT, expires_at: 9 }];
       const entries = [
         { ...withoutSecret, jwks: { keys: [{ ...jwk, kid: 'k', expires_at: 7 }] }, federated_subjects: [subject] },
-        { ...ENTRY, client_id: 'b', secrets, resources: ['https://api.example'] },
+        { ...ENTRY, client_id: 'b', secrets, resources: ['https://api.example', SCOPED], ...OF_TOKENS },
       ];
       const clients = readClientsFile(JSON.stringify(entries));
       if (!clients.ok) throw new Error(clients.problem.join());
@@ -104,7 +107,9 @@ describe('the clients file', () => {
           clientSecret: client_secret,
           details: {
             secrets: [{ secret_id: 'cs1', name: 'new', encoded: BCRYPT, expires_at: 9 }],
-            resources: ['https://api.example'],
+            resources: ['https://api.example', SCOPED],
+            claims: OF_TOKENS.claims,
+            tokenLifetimeSeconds: 60,
           },
         },
       ]);
@@ -167,7 +172,26 @@ describe('the clients file', () => {
         { federated_subjects: [{ issuer: 'i', subject: 's', claim: {} }] },
         'federated_subjects.0 has members other than issuer, subject, claims',
       ],
-      ['a resource that is no text', { resources: [1] }, 'resources.0 must be a string'],
+      [
+        'a resource that is no text',
+        { resources: [1] },
+        'resources.0 must be a URI, or an object with resource and scope',
+      ],
+      ['a resource with an empty scope', { resources: [{ ...SCOPED, scope: '' }] }, /^resources entry 0 scope must be/],
+      ['a resource twice', { resources: [SCOPED.resource, SCOPED] }, 'resources entry 1 is repeated'],
+      ['claims of a list', { claims: [] }, 'claims must be an object'],
+      [
+        'a claim of the service',
+        { claims: { iss: 'its-secret' } },
+        'claims must not set iss, which the service or a standard sets',
+      ],
+      [
+        'a lifetime of no time',
+        { token_lifetime_seconds: 0 },
+        /^token_lifetime_seconds must be a whole number of seconds/,
+      ],
+      ['a lifetime as text', { token_lifetime_seconds: '60' }, /^token_lifetime_seconds must be a whole number/],
+      ['a lifetime of two days', { token_lifetime_seconds: 172_800 }, /^token_lifetime_seconds must be a whole number/],
       [
         'two secrets with ids beside another one',
         { secrets: ['a', 'b'].map((secret_id) => ({ secret_id, name: 'n', client_secret: BCRYPT })) },

@@ -213,6 +213,21 @@ describe('PostgresClientRepository', () => {
       expect(await find('client-1')).toMatchObject({ kind: 'found', registration: { resources: [] } });
       expect((await under.repository.findWithKeys('client-1')).keys).toEqual([]);
     });
+
+    it.each(['7', '"text"', 'null', 'true', '[]', '["secrets"]'])(
+      'count as none if they are no object, and disturb no other client: %s',
+      async (text) => {
+        await under.add(A_CLIENT);
+        await under.add({ ...A_CLIENT, clientId: 'client-2' });
+        await database.query(`update clients set details = $1 where client_id = 'client-1'`, [text]);
+        const both = await Promise.all(['client-1', 'client-2'].map(find));
+        expect(both).toMatchObject([{ kind: 'found' }, { kind: 'found' }]);
+        expect((await under.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
+        expect(await under.repository.findWithKeys('client-1')).toMatchObject({ lookup: { kind: 'found' }, keys: [] });
+        expect(await under.repository.findBySubject({ issuer: 'i', subject: 's' })).toEqual([]);
+        expect(await under.repository.findCosts(2_000)).toEqual([4]);
+      },
+    );
   });
 
   it('reads keys of another client in the place of one that is unknown, and uses and reports nothing of it', async () => {

@@ -494,13 +494,13 @@ describe('the URL of a database', () => {
     (hosts) => {
       const problem = problemOf(`postgresql://${hosts}/auth?target_session_attrs=read-write`);
       expect(problem).toBe(
-        'DATABASE_URL: must name one host, which follows the primary: docs/operations.md, "Failover and upgrade of PostgreSQL"',
+        'DATABASE_URL: must name one host, which follows the primary: docs/operate.md, "Failover and upgrade of PostgreSQL"',
       );
     },
   );
 });
 
-const RUN_REPLICAS = 'since the service is one process: leave it out, and run replicas (docs/scaling.md)';
+const RUN_REPLICAS = 'since the service is one process: leave it out, and run replicas (docs/operate.md)';
 
 describe('a setting of an earlier version', () => {
   it.each(['2', '0', 'four'])('is refused with what replaces it, beside all other problems: WORKERS=%s', (WORKERS) => {

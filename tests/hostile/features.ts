@@ -13,7 +13,7 @@ import {
 import type { HostileServiceOptions } from './hostile-service.ts';
 
 /** Something that a setting switches on, and what it changes in the answers to hostile requests. */
-export interface Capability {
+export interface FeatureUnderTest {
   readonly options: HostileServiceOptions;
   /** By the name of the request: the answer that differs, by design, from that of a service with default settings. */
   readonly answers: Readonly<Record<string, ExpectedAnswer>>;
@@ -57,7 +57,7 @@ const OTHER_TOKEN: ExpectedAnswer = {
   headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
 };
 
-const BASIC: Capability['answers'] = {
+const BASIC: FeatureUnderTest['answers'] = {
   'Basic with the right secret': TOKEN,
   'Basic beside a client id, which is no credential': TOKEN,
   'Basic beside the right secret': TWO_WAYS,
@@ -78,7 +78,7 @@ const BASIC: Capability['answers'] = {
 };
 
 /** What every method with assertions refuses alike. */
-const ASSERTION: Capability['answers'] = {
+const ASSERTION: FeatureUnderTest['answers'] = {
   'an assertion in place of the secret': INCOMPLETE,
   'an assertion without its type': INCOMPLETE,
   'the type of an assertion alone': INCOMPLETE,
@@ -110,7 +110,7 @@ const PUBLIC_KEYS: ExpectedAnswer = { ...RESOURCE, headers: { 'cache-control': '
 const PUBLIC_METADATA: ExpectedAnswer = { ...RESOURCE, headers: { 'cache-control': 'public, max-age=3600' } };
 const NO_ROUTE = refused(404, 'not_found', 'route_unknown');
 const NO_LOGIN = refused(400, 'unsupported_response_type', 'response_type_unsupported');
-const PUBLIC: Capability['answers'] = {
+const PUBLIC: FeatureUnderTest['answers'] = {
   'the key set': PUBLIC_KEYS,
   'HEAD of the key set': { ...PUBLIC_KEYS, isHead: true },
   'POST to the key set': notAllowed('GET, HEAD'),
@@ -121,7 +121,7 @@ const PUBLIC: Capability['answers'] = {
 };
 
 /** What can be switched on, by itself. */
-export const CAPABILITIES: Readonly<Record<string, Capability>> = {
+export const FEATURES: Readonly<Record<string, FeatureUnderTest>> = {
   client_secret_basic: { options: { settings: methods('client_secret_basic') }, answers: BASIC },
   private_key_jwt: { options: { settings: methods('private_key_jwt'), client: CLIENTS_KEYS }, answers: BY_KEY },
   federated_jwt: {
@@ -177,7 +177,7 @@ export const CAPABILITIES: Readonly<Record<string, Capability>> = {
 };
 
 /** All of them in one service. */
-export const EVERYTHING: Capability = Object.values(CAPABILITIES).reduce(({ options, answers }, added) => ({
+export const EVERYTHING: FeatureUnderTest = Object.values(FEATURES).reduce(({ options, answers }, added) => ({
   options: {
     settings: {
       ...options.settings,
@@ -190,8 +190,8 @@ export const EVERYTHING: Capability = Object.values(CAPABILITIES).reduce(({ opti
   answers: { ...answers, ...added.answers },
 }));
 
-/** The requests with the answers of a service that has this capability. Throws if one of its answers is to no request. */
-export function answeredWith({ answers }: Capability, table: HostileRequests): HostileRequests {
+/** The requests with the answers of a service that has this feature. Throws if one of its answers is to no request. */
+export function answeredWith({ answers }: FeatureUnderTest, table: HostileRequests): HostileRequests {
   const names = new Set(Object.values(table).flatMap((rows) => rows.map(({ name }) => name)));
   const lost = Object.keys(answers).filter((name) => !names.has(name));
   if (lost.length > 0) throw new Error(`no request is called ${lost.join(', ')}`);

@@ -1,62 +1,60 @@
-import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { InjectionToken } from 'tsyringe';
 import { createJsonLog } from '../../../adapters/log/json-log.ts';
 import { type Measure, MetricValues } from '../../../adapters/prom-client/metric-values.ts';
 import type { Readiness } from '../../../application/ports/health-check.ts';
-import { buildService } from '../../../config/build.ts';
+import { buildService, type Given, type Service } from '../../../config/build.ts';
 import { measureHealth } from '../../../config/core/health.ts';
 import { measureKeys } from '../../../config/core/signing-keys.ts';
 import { closeFeatures } from '../../../config/feature.ts';
-import { type Core, createCore, PARTS } from '../../../config/parts.ts';
+import { createCore, PARTS } from '../../../config/parts.ts';
 import { shutdownModes } from '../../../config/run.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
 import { success } from '../../../domain/result.ts';
+import { FixedClock } from '../../support/fixed-clock.ts';
 import { problemsIn } from '../../support/problems.ts';
 import { readSamples, total } from '../../support/read-samples.ts';
 
 const silent = createJsonLog(new Writable({ write: (_chunk, _encoding, done) => done() }));
 
-/** A service in memory; what it opened is closed when the test ends. */
-async function build(replace: (core: Core) => void = () => {}): Promise<AsyncDisposable & { readonly core: Core }> {
-  const environment = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
-  const configuration = loadConfiguration(environment, () => success('[]'));
+/** A service in memory, with its ports closed. */
+function build(given: Given = {}): Promise<Service> {
+  const configuration = loadConfiguration({ CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' }, () =>
+    success('[]'),
+  );
   if (!configuration.ok) throw new Error(problemsIn(configuration).join());
-  const core = createCore();
+  const { core = createCore() } = given;
   core.registerInstance(PARTS.log, silent);
-  replace(core);
-  const { features } = await buildService(configuration.value, { core });
-  return { core, [Symbol.asyncDispose]: () => closeFeatures(features) };
+  return buildService(configuration.value, { ...given, core });
 }
 
 describe('a service that is built', () => {
-  /** Those of features that are switched off here. */
-  const ABSENT = ['assertionQueue', 'usedAssertions', 'verifyAssertion'];
-  const names = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((name) => !ABSENT.includes(name));
-
-  it('has no part of a feature that is switched off', async () => {
-    await using built = await build();
-    for (const name of ABSENT) {
-      expect(built.core.isRegistered<unknown>(PARTS[name as keyof typeof PARTS], true)).toBe(false);
-    }
-  });
-
-  it.each(names)('resolves %s by itself', async (name) => {
-    await using built = await build();
-    const token: InjectionToken<unknown> = PARTS[name];
-    const part = built.core.resolve(token);
-    expect(part).toBeDefined();
-    expect(built.core.resolve(token)).toBe(part);
-  });
-
   it('shares no part with another one', async () => {
-    await using one = await build();
-    await using other = await build();
-    for (const token of [PARTS.keyProvider, PARTS.issueToken]) {
-      expect(one.core.resolve<unknown>(token)).not.toBe(other.core.resolve<unknown>(token));
-    }
+    const services = [await build(), await build()] as const;
+    const [one, other] = services.map(({ core }) => [core.resolve(PARTS.keyProvider), core.resolve(PARTS.issueToken)]);
+    expect(one?.[0]).not.toBe(other?.[0]);
+    expect(one?.[1]).not.toBe(other?.[1]);
+    for (const { features } of services) await closeFeatures(features);
+  });
+
+  it('takes a port that was registered before', async () => {
+    const core = createCore();
+    const clock = new FixedClock();
+    core.registerInstance(PARTS.clock, clock);
+    const service = await build({ core });
+    expect(service.core.resolve(PARTS.clock)).toBe(clock);
+    await closeFeatures(service.features);
+  });
+
+  it('closes what it has opened, in reverse, where something cannot be built', async () => {
+    const closed: string[] = [];
+    const features = ['first', 'second'].map((name) => ({ close: async () => void closed.push(name) }));
+    const createServer = () => {
+      throw new Error('no server');
+    };
+    await expect(build({ features, createServer })).rejects.toThrow('no server');
+    expect(closed).toEqual(['second', 'first']);
   });
 });
 
@@ -103,8 +101,11 @@ describe('the metrics of the service as a whole', () => {
       limits: { concurrent: 10, fifoRounds: 2_048, unanswered: 60, waitMs: 2_000 },
       shares: 4,
     };
-    await using built = await build((core) => core.registerInstance(PARTS.verificationQueue, queue as never));
-    const samples = readSamples((await built.core.resolve(PARTS.processMetrics).exposition()).text);
+    const core = createCore();
+    core.registerInstance(PARTS.verificationQueue, queue as never);
+    const { features } = await build({ core });
+    const samples = readSamples((await core.resolve(PARTS.processMetrics).exposition()).text);
+    await closeFeatures(features);
     const both = (name: string, labels = {}) => [total(samples, name, labels), total(samples, `${name}_max`, labels)];
     expect(both('auth_secret_verifications_running')).toEqual([1, 10]);
     expect(both('auth_secret_verifications_waiting', { queue: 'overflow' })).toEqual([3, 60]);
