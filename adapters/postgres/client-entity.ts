@@ -56,9 +56,6 @@ export const FIND_CLIENTS = {
     from clients where client_id = any ((select $1::text[])::text[])) as found`,
 } as const;
 
-/** All clients, in no order. */
-export const LIST_ROWS = `select found.* from ${NO_DETAILS}, lateral (select ${COLUMNS}, details::text as "details" from clients) as found`;
-
 /** Only the secret, as one row whether the client id is registered or not. Parameters: client id, and whether the secrets with ids are read too. */
 export const FIND_SECRET = {
   name: 'find_secret',

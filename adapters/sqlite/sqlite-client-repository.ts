@@ -30,9 +30,6 @@ const FOR_SECRETS = `json_remove(details, '$.jwks', '$.federated_subjects')`;
 const FOR_KEYS = `json_remove(details, '$.federated_subjects')`;
 const FOR_SUBJECTS = `json_remove(details, '$.jwks')`;
 
-/** What is read of every client. */
-export const LIST_ROWS = `select ${columns(FOR_SECRETS)} from clients limit 1000`;
-
 const FIND_CLIENT = `select ${columns(FOR_SECRETS)} from clients where client_id = ?`;
 
 /** One row whether the client id is registered or not. Details are read only for the secrets with ids. */
