@@ -11,8 +11,9 @@ import {
   type StoredDocument,
   selectSecret,
 } from '../domain/details-document.ts';
+import { type Finding, note } from '../domain/finding.ts';
 import type { Problem } from '../domain/problem.ts';
-import { StoredSecret } from '../domain/stored-secret.ts';
+import { isLocked, NO_SECRET, StoredSecret } from '../domain/stored-secret.ts';
 import type { ClientLookup, ClientWithKeys, FederatedCandidate, FederatedIdentity } from './ports/client-repository.ts';
 
 /** What a stored registration means: it is broken if it breaks a rule of the domain. */
@@ -29,9 +30,12 @@ export interface ClientRow extends ClientColumns {
   readonly details: string;
 }
 
+/** More than valid details have without subjects, in bytes: a storage returns `null` in place of longer ones. */
+export const DETAILS_BYTES_MAX = 131_072;
+
 const EMPTY: StoredDocument = {};
 
-function documentOf({ details }: Pick<ClientRow, 'details'>): StoredDocument {
+function parseDetails({ details }: Pick<ClientRow, 'details'>): StoredDocument {
   return details === '{}' ? EMPTY : Object(JSON.parse(details));
 }
 
@@ -41,16 +45,22 @@ export function secretOfRow(
   now: number,
   secretId?: string,
 ): StoredSecret {
-  return StoredSecret.parse(selectSecret(row.clientSecret, documentOf(row), now, secretId));
+  return StoredSecret.parse(selectSecret(row.clientSecret, parseDetails(row), now, secretId));
 }
+
+const UNREADABLE: ClientLookup & { kind: 'broken' } = {
+  kind: 'broken',
+  problem: { field: 'details', rule: 'must be an object of moderate size' },
+};
 
 /** The registration that a row means, with the secret that an id selects. */
 export function lookupOfRow(
   row: ClientRow,
   now: number,
   secretId?: string,
+  document = parseDetails(row),
 ): Exclude<ClientLookup, { kind: 'unknown' }> {
-  const document = documentOf(row);
+  if (row.details === 'null') return UNREADABLE;
   const clientSecret = selectSecret(row.clientSecret, document, now, secretId);
   return lookupOf({ ...row, clientSecret, resources: readResources(document), ...readTokenFields(document) });
 }
@@ -72,13 +82,14 @@ export function keysOfRow(
   now: number,
 ): ClientWithKeys {
   const read = row ?? other;
-  const keys = readKeys(documentOf({ details: read?.details ?? NO_KEYS }));
+  const document = parseDetails({ details: read?.details ?? NO_KEYS });
+  const keys = readKeys(document);
   if (row === undefined) return { lookup: { kind: 'unknown' }, keys: [] };
   const usable = keys.flatMap((key) => {
     if (!key.ok) log({ event: 'registration_broken', client_id: row.clientId, field: 'jwks', rule: key.problem });
     return key.ok ? key.value : [];
   });
-  return { lookup: lookupOfRow(row, now), keys: usable };
+  return { lookup: lookupOfRow(row, now, undefined, document), keys: usable };
 }
 
 /** What the row of a client with rules means for an identity. */
@@ -87,8 +98,9 @@ export function candidatesOfRow(
   identity: FederatedIdentity,
   now: number,
 ): readonly FederatedCandidate[] {
-  const lookup = lookupOfRow(row, now);
-  return readConditions(documentOf(row), identity).map((claims) => ({ clientId: row.clientId, lookup, claims }));
+  const document = parseDetails(row);
+  const lookup = lookupOfRow(row, now, undefined, document);
+  return readConditions(document, identity).map((claims) => ({ clientId: row.clientId, lookup, claims }));
 }
 
 /** A storage without a single client is in order, and hardly meant like this: for `/readyz` and the log. */
@@ -109,4 +121,18 @@ export interface BrokenRegistration {
 /** Logs a registration that breaks a rule. */
 export function logBroken(log: (line: BrokenRegistration) => void, client_id: string, lookup: ClientLookup): void {
   if (lookup.kind === 'broken') log({ event: 'registration_broken', client_id, ...lookup.problem });
+}
+
+/** How many clients the doctor looks at, at most. */
+export const INSPECTED_MAX = 1_000;
+
+/** How many of these rows get no token although nobody has disabled them. */
+export function inspectRows(rows: readonly ClientRow[]): readonly Finding[] {
+  const isUsable = (secret: string) => secret === NO_SECRET || StoredSecret.parse(secret).kind === 'bcrypt';
+  const enabled = rows.filter(({ clientSecret }) => !isLocked(clientSecret));
+  // No secret with an id is asked for, so the time does not matter.
+  const isBroken = (row: ClientRow) => !isUsable(row.clientSecret) || lookupOfRow(row, 0).kind === 'broken';
+  const broken = enabled.filter(isBroken).length;
+  const fix = 'npm run clients -- list --state broken names them and their problems';
+  return broken === 0 ? [] : [note(`registered clients that get no token: ${broken}`, fix)];
 }

@@ -1,4 +1,4 @@
-/** What a claim of a client may be: any JSON value (RFC 8259 section 3). */
+/** The value of a claim: a JSON value (RFC 8259 section 3). */
 export type ClaimValue =
   | string
   | number
@@ -35,7 +35,9 @@ const DIGITS_MAX = 15;
 export function ruleOfClaims(claims: unknown): string | undefined {
   if (claims === NO_CLAIMS) return undefined;
   if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) return 'must be an object';
-  const reserved = Object.keys(claims).find((name) => RESERVED_CLAIMS.has(name));
+  const reserved = Object.keys(claims)
+    .map(folded)
+    .find((name) => RESERVED_CLAIMS.has(name));
   if (reserved !== undefined) return `must not set ${reserved}, which the service or a standard sets`;
   const rule = ruleOfValue(claims, CLIENT_CLAIMS_DEPTH_MAX);
   if (rule !== undefined) return rule;
@@ -43,6 +45,11 @@ export function ruleOfClaims(claims: unknown): string | undefined {
   return bytes > CLIENT_CLAIMS_BYTES_MAX
     ? `must have at most ${CLIENT_CLAIMS_BYTES_MAX} bytes as JSON; these have ${bytes}`
     : undefined;
+}
+
+/** Some readers, such as encoding/json of Go, take a name in another case for the same one, and the last of them counts. */
+function folded(name: string): string {
+  return name.toUpperCase().toLowerCase();
 }
 
 /** @param levels how many levels of objects and arrays may still begin. */

@@ -16,7 +16,7 @@ export interface Expiring {
 
 /**
  * A secret beside the one of the registration, so that a client can change its secret without a pause. This and the other
- * entries of ClientDetails have the same members in clients files, tables, answers and audit events.
+ * entries of ClientDetails have the same fields in clients files, in the column `details`, in `--json` and in audit events.
  */
 export interface NamedSecret extends Expiring {
   /** The public part, which stands in front of the secret and a dot, and selects it: letters, digits and `-_~`. */
@@ -27,7 +27,7 @@ export interface NamedSecret extends Expiring {
   readonly encoded: string;
 }
 
-/** The members of a secret that answers and audit events show. */
+/** The fields of a secret that `--json` and audit events show. */
 export const SHOWN_OF_SECRET = ['secret_id', 'name', 'expires_at'] as const satisfies readonly Exclude<
   keyof NamedSecret,
   'encoded'
@@ -70,7 +70,7 @@ export const NO_DETAILS = {
   tokenLifetimeSeconds: null,
 } as const satisfies ClientDetails;
 
-/** Only the kinds that say something of the client. */
+/** Only the kinds that are not empty. */
 export function withoutEmpty(details: Partial<ClientDetails>): Partial<ClientDetails> {
   const says = (kind: unknown) => kind !== null && (typeof kind === 'number' || Object.keys(Object(kind)).length > 0);
   return Object.fromEntries(Object.entries(details).filter(([, kind]) => says(kind)));
@@ -179,6 +179,8 @@ function ruleOfSubject({ issuer, subject, claims }: FederatedSubject): string | 
 
 function ruleOfResource(resource: RegisteredResource): string | undefined {
   if (!isResourceIndicator(uriOf(resource))) return 'must be an absolute URI without a fragment (RFC 8707 section 2)';
+  if (typeof resource !== 'string' && resource.scope.length > TEXT_MAX_LENGTH)
+    return `scope must have at most ${TEXT_MAX_LENGTH} characters`;
   const isScoped = typeof resource === 'string' || Scope.parse(resource.scope).ok;
   return isScoped ? undefined : 'scope must be scope tokens with single spaces between (RFC 6749 section 3.3)';
 }

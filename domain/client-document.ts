@@ -21,14 +21,14 @@ export interface ClientDocument {
   readonly problem: string | null;
 }
 
-/** When something stops to authenticate its client. */
+/** When something stops authenticating its client. */
 export interface ExpiryDocument {
   /** Seconds since the epoch; null if it never expires. */
   readonly expires_at: number | null;
   readonly expired: boolean;
 }
 
-/** What is shown of a secret. All members are null for the secret without an id, which is in the table of the clients. */
+/** What is shown of a secret. All fields are null for the secret without an id, which is in the column `client_secret`. */
 export type RecordedSecret = {
   readonly [Member in (typeof SHOWN_OF_SECRET)[number]]: NonNullable<NamedSecret[Member]> | null;
 };

@@ -63,7 +63,8 @@ export const MEMBER_NAMES = {
   scope: 'scope',
   claims: DETAIL_MEMBERS.claims,
   tokenLifetimeSeconds: DETAIL_MEMBERS.tokenLifetimeSeconds,
-} as const satisfies Record<Exclude<keyof ClientRegistrationFields, 'resources'>, string>;
+  details: 'details',
+} as const satisfies Record<Exclude<keyof ClientRegistrationFields, 'resources'> | 'details', string>;
 
 /** The field that breaks an invariant, and the invariant; never the field's value. */
 export interface RegistrationProblem {

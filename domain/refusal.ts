@@ -185,7 +185,7 @@ export const REASONS = {
     code: 'invalid_target',
     description: "the client is not registered for the resource '…'",
     meaning:
-      'The client asks for a resource that it is not registered for. Correct the request, or add it with `npm run clients -- resources add`. With PostgreSQL, the service reads resources only after `npm run migrate -- --grant-to`.',
+      'The client asks for a resource that it is not registered for. Correct the request, or add it with `npm run clients -- resources add`.',
     changes: 'registration',
   },
   resources_differ: {

@@ -1,5 +1,3 @@
-import type { KeyFactory, KeyHandle } from '../../application/ports/key-provider.ts';
-import { KEY_TYPES, readTokenKey } from '../../domain/token-key.ts';
 import { readJson } from './read-json.ts';
 
 /** In seconds: how long a key set is cached if the response does not say, and the longest that it is. */
@@ -27,25 +25,4 @@ function maxAgeOf({ headers }: Response): number {
   const maxAge = /(?:^|[\s,])max-age="?(\d{1,9})\b/i.exec(directives)?.[1];
   if (maxAge === undefined) return MAX_AGE_DEFAULT;
   return Math.min(Number(maxAge) - (Number(headers.get('age')) || 0), MAX_AGE_LIMIT);
-}
-
-/**
- * The keys of a set that may verify our tokens, by id: usable keys for signatures with an algorithm of ours (RFC 7517
- * section 4). Others are ignored, and so are different keys with one id. Throws if none is left, as in no set of our
- * issuer. jose's own selection would refuse a key for several operations and a key that is listed twice, and accept a
- * weak one.
- */
-export async function readKeySet(document: unknown, read: KeyFactory['read']): Promise<ReadonlyMap<string, KeyHandle>> {
-  const jwks = (document as { readonly keys?: unknown } | null | undefined)?.keys;
-  if (!Array.isArray(jwks)) throw new Error('the key set is not JSON with an array of keys');
-  const usable = jwks.map(readTokenKey).filter((jwk) => jwk !== undefined);
-  const keys = new Map<string, KeyHandle>();
-  for (const jwk of usable) {
-    if (usable.some((other) => other.kid === jwk.kid && JSON.stringify(other) !== JSON.stringify(jwk))) continue;
-    const key = await read(jwk);
-    if (key !== undefined) keys.set(jwk.kid, key);
-  }
-  const rules = Object.entries(KEY_TYPES).map(([name, { rule }]) => `${name}: ${rule}`);
-  if (keys.size === 0) throw new Error(`the key set holds no key for ${rules.join('; or for ')}`);
-  return keys;
 }

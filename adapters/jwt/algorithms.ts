@@ -1,15 +1,9 @@
-import {
-  constants,
-  type KeyObject,
-  type SignKeyObjectInput,
-  sign,
-  type VerifyKeyObjectInput,
-  verify,
-} from 'node:crypto';
+import { constants, type KeyObject, type SignKeyObjectInput, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { KeyHandle, SigningKey } from '../../application/ports/key-provider.ts';
 import type { AssertionAlgorithm } from '../../domain/public-jwk.ts';
 import { MODULUS_BITS_MAX, MODULUS_BITS_MIN, TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../domain/token-key.ts';
+import { ecdsaDerSignature, es256Signature } from './ecdsa-der-signature.ts';
 import { SIGNING_INPUT_MAX, type SigningThreads } from './signing-threads.ts';
 
 /** Runs work of libuv's pool within its bound. */
@@ -37,15 +31,13 @@ interface Signature {
 }
 
 const PSS = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 };
-/** `r` and `s` one after the other (RFC 7518 section 3.4). */
-const ECDSA = { dsaEncoding: 'ieee-p1363' } as const;
 const RSA = {
   generate: ['rsa', { modulusLength: MODULUS_BITS_MIN }],
   signatureBytes: [256, 512],
   cost: 0,
 } as const;
 
-const verifyInPool: (digest: string, data: Buffer, key: VerifyKeyObjectInput, signature: Buffer) => Promise<boolean> =
+const verifyInPool: (digest: string, data: Buffer, key: KeyObject, signature: Buffer) => Promise<boolean> =
   promisify(verify);
 
 const bytesOf = (input: string) => Buffer.from(input, 'latin1');
@@ -72,13 +64,13 @@ export const ALGORITHMS: Readonly<Record<AssertionAlgorithm, Verification> & Rec
   ES256: {
     generate: ['ec', { namedCurve: 'P-256' }],
     handle: { name: 'ECDSA', namedCurve: 'P-256' },
-    sign: (key) => async (input) => encoded(sign('sha256', bytesOf(input), { key, ...ECDSA })),
-    verify: (input, key, signature) => verify('sha256', input, { key, ...ECDSA }, signature),
+    sign: (key) => async (input) => encoded(es256Signature(sign('sha256', bytesOf(input), key))),
+    verify: (input, key, signature) => verify('sha256', input, key, ecdsaDerSignature(signature)),
     signatureBytes: [64, 64],
     cost: 0,
   },
   ES384: {
-    verify: (input, key, signature, run) => run(() => verifyInPool('sha384', input, { key, ...ECDSA }, signature)),
+    verify: (input, key, signature, run) => run(() => verifyInPool('sha384', input, key, ecdsaDerSignature(signature))),
     signatureBytes: [96, 96],
     cost: 3,
   },

@@ -1,5 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { DETAILS_BYTES_MAX, INSPECTED_MAX } from '../../application/client-lookup.ts';
 import { FEDERATED_CANDIDATES_MAX } from '../../application/ports/client-repository.ts';
+import { ENTRY_BYTES_MAX } from '../../application/ports/client-store.ts';
 import { defineTable } from './table.ts';
 
 /** Finds a client by the identity of another issuer. Clients without one are not in it. Each look-up would read a list of pending updates. */
@@ -40,11 +42,17 @@ const COLUMNS = `id::text as "id", client_id as "clientId", client_secret as "cl
 const NO_DETAILS = `(select '{}'::jsonb as details) as absent`;
 
 /**
- * Parts of the details. A long list of keys or subjects costs a client with a secret nothing. What is no object counts as empty: it would
- * fail the statement, and with it the look-ups of other clients.
+ * Parts of the details. A long list of keys or subjects costs a client with a secret nothing. Null for what is no object, which would fail
+ * the statement, and with it the look-ups of other clients; and for what is longer than valid details, which would make them wait.
  */
-const without = (...members: readonly string[]) => `case pg_catalog.jsonb_typeof(details) when 'object'
-    then (details - '{${members.join(',')}}'::text[])::text else '{}' end as "details"`;
+const without = (bytesMax: number, ...fields: readonly string[]) => {
+  const part = `(details - '{${fields.join(',')}}'::text[])::text`;
+  return `case when pg_catalog.jsonb_typeof(details) <> 'object' then 'null'
+    when pg_catalog.octet_length(${part}) > ${bytesMax} then 'null' else ${part} end as "details"`;
+};
+
+const SELECT_CLIENTS = `select found.* from ${NO_DETAILS}, lateral (select ${COLUMNS}, ${without(DETAILS_BYTES_MAX, 'jwks', 'federated_subjects')}
+    from clients`;
 
 /**
  * One round trip by the unique index. The subquery hides the ids from the planner, which would make a new plan for each
@@ -52,9 +60,11 @@ const without = (...members: readonly string[]) => `case pg_catalog.jsonb_typeof
  */
 export const FIND_CLIENTS = {
   name: 'find_clients',
-  text: `select found.* from ${NO_DETAILS}, lateral (select ${COLUMNS}, ${without('jwks', 'federated_subjects')}
-    from clients where client_id = any ((select $1::text[])::text[])) as found`,
+  text: `${SELECT_CLIENTS} where client_id = any ((select $1::text[])::text[])) as found`,
 } as const;
+
+/** As many clients as the doctor looks at, in no order. */
+export const LIST_CLIENTS = { text: `${SELECT_CLIENTS}) as found limit ${INSPECTED_MAX}` } as const;
 
 /** Only the secret, as one row whether the client id is registered or not. Parameters: client id, and whether the secrets with ids are read too. */
 export const FIND_SECRET = {
@@ -71,15 +81,15 @@ export const FIND_SECRET = {
 export const FIND_WITH_KEYS = {
   name: 'find_with_keys',
   text: `select asked.id as "asked", found.* from pg_catalog.unnest((select $1::text[])) as asked (id), lateral (
-      (select true as "own", ${COLUMNS}, ${without('federated_subjects')} from clients where client_id = asked.id)
-      union all (select false, ${COLUMNS}, ${without('federated_subjects')} from clients order by client_id limit 1)
+      (select true as "own", ${COLUMNS}, ${without(DETAILS_BYTES_MAX, 'federated_subjects')} from clients where client_id = asked.id)
+      union all (select false, ${COLUMNS}, ${without(DETAILS_BYTES_MAX, 'federated_subjects')} from clients order by client_id limit 1)
       limit 1) as found`,
 } as const;
 
 /** One round trip by the index of identities. Parameters: issuer and subject in an array of JSON, and a client id or an empty text for all. */
 export const FIND_BY_SUBJECT = {
   name: 'find_by_subject',
-  text: `select ${COLUMNS}, ${without('jwks')} from clients
+  text: `select ${COLUMNS}, ${without(ENTRY_BYTES_MAX, 'jwks')} from clients
     where details ? 'federated_subjects'::text and (details -> 'federated_subjects'::text) @> $1::jsonb
       and ($2::text = '' or client_id = $2::text)
     order by client_id collate "C" limit ${FEDERATED_CANDIDATES_MAX}`,

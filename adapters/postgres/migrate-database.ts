@@ -87,23 +87,32 @@ async function creationSteps(
   created: readonly TableDefinition[],
 ): Promise<readonly Step[]> {
   const steps: Step[] = [];
+  let isNew = false;
   const { rows } = await client.query<{ readonly name: string }>(FIND_OWN_TABLES);
   const lost = lostClients(rows);
   if (lost !== undefined) throw unusable(lost);
   for (const { name } of created) {
     if ((await client.query<FoundTable>(findTable(name))).rows[0]?.exists) continue;
     steps.push({ statement: await connection.createTableSql(name), done: `Created: ${name}` });
+    if (name === 'clients') isNew = true;
   }
-  if (steps[0]?.done === 'Created: clients' || (await client.query(FIND_DETAILS)).rowCount === 1) return steps;
-  const done = 'Added: the column details of clients';
+  if (isNew) return steps;
+  const hasDetails = (await client.query(FIND_DETAILS)).rowCount === 1;
+  const done = hasDetails ? 'Added: the index of identities in clients' : 'Added: the column details of clients';
+  const hasIndex = (await client.query(FIND_SUBJECT_INDEX)).rowCount === 1;
+  const index = hasIndex ? [] : [{ statement: SUBJECT_INDEX, done }];
+  // Another application may have added the column, and knows nothing of the index.
+  if (hasDetails) return [...steps, ...index];
   const { rows: readers } = await client.query<{ readonly role: string }>(FIND_READERS);
   const roles = readers.map(({ role }) => role).join(', ');
   const grant = roles === '' ? [] : [{ statement: `grant select (details) on clients to ${roles}`, done }];
-  return [...steps, { statement: ADD_DETAILS, done }, { statement: SUBJECT_INDEX, done }, ...grant];
+  return [...steps, { statement: ADD_DETAILS, done }, ...grant, ...index];
 }
 
 const FIND_DETAILS = `select from pg_catalog.pg_attribute where attrelid = pg_catalog.to_regclass('clients')::oid
   and attname = 'details' and not attisdropped`;
+
+const FIND_SUBJECT_INDEX = `select from pg_catalog.pg_class where oid = pg_catalog.to_regclass('clients_federated_subjects')::oid`;
 
 /** Roles that may read columns of the table one by one: a service that runs with one of them reads the new column at once. */
 const FIND_READERS = `select case when grantee = 0::oid then 'public' else grantee::regrole::text end as "role"

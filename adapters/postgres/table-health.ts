@@ -44,7 +44,7 @@ export class TableHealth {
   readonly #probe: TableProbe;
   readonly #log: (change: TableChange) => void;
   readonly #now: () => number;
-  /** When the first probe began of those in a row that failed. A table that was never usable has not to wait. */
+  /** When the first probe began of those in a row that failed. A table that was never usable does not have to wait. */
   #failingSince: number | undefined = -Infinity;
   /** When the first probe ended of those in a row that succeeded, and their number. */
   #wellSince = 0;

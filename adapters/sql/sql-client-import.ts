@@ -199,7 +199,7 @@ export class SqlClientImport implements ClientImport {
   }
 }
 
-/** The kinds that are given. Null stands for one without entries, which replaces those that are stored (RFC 7396). */
+/** The kinds that are given. A kind without entries is null, and replaces what is stored. */
 function givenText(details: Partial<ClientDetails>): string {
   const none = Object.keys(documentOf(details)).map((field) => [field, null]);
   return JSON.stringify({ ...Object.fromEntries(none), ...documentOf(withoutEmpty(details)) });

@@ -14,6 +14,7 @@ import type {
 } from '../../application/ports/client-store.ts';
 import { type ClientDetails, NO_DETAILS } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { type ClientRecord, clientStatements, documentText, requireDetails } from './client-statements.ts';
@@ -136,7 +137,7 @@ export class SqlClientStore implements ClientStore {
   }
 
   #read({ details: document, ...client }: ClientRecord): StoredClient {
-    const read = this.#readDetails(JSON.parse(document));
+    const read = this.#readDetails(parseJson(document));
     if (read.ok) return { client, details: withKeyIds({ ...NO_DETAILS, ...read.value }) };
     return { client, details: NO_DETAILS, problem: `details: ${read.problem.join('; ')}` };
   }

@@ -1,6 +1,8 @@
 import {
   type ClientRow,
   candidatesOfRow,
+  DETAILS_BYTES_MAX,
+  INSPECTED_MAX,
   keysOfRow,
   logBroken,
   lookupOfRow,
@@ -14,6 +16,7 @@ import {
   type FederatedCandidate,
   type FederatedIdentity,
 } from '../../application/ports/client-repository.ts';
+import { ENTRY_BYTES_MAX } from '../../application/ports/client-store.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { StatementTimes } from '../../application/ports/telemetry.ts';
 import { followCosts } from '../../application/storage-figures.ts';
@@ -26,9 +29,17 @@ const columns = (details: string) => `clients.id || '' as "id", clients.client_i
   client_secret as "clientSecret", client_name as "clientName", scope, ${details} as details`;
 
 /** Small parts: a long list of keys or subjects costs a client with a secret nothing. */
-const FOR_SECRETS = `json_remove(details, '$.jwks', '$.federated_subjects')`;
-const FOR_KEYS = `json_remove(details, '$.federated_subjects')`;
-const FOR_SUBJECTS = `json_remove(details, '$.jwks')`;
+const FOR_SECRETS = within(DETAILS_BYTES_MAX, `json_remove(details, '$.jwks', '$.federated_subjects')`);
+const FOR_KEYS = within(DETAILS_BYTES_MAX, `json_remove(details, '$.federated_subjects')`);
+const FOR_SUBJECTS = within(ENTRY_BYTES_MAX, `json_remove(details, '$.jwks')`);
+
+/** Null for what is longer than valid details: other clients would wait for it. */
+function within(bytesMax: number, part: string): string {
+  return `case when octet_length(${part}) > ${bytesMax} then 'null' else ${part} end`;
+}
+
+/** As many clients as the doctor looks at. */
+const LIST_CLIENTS = `select ${columns(FOR_SECRETS)} from clients limit ${INSPECTED_MAX}`;
 
 const FIND_CLIENT = `select ${columns(FOR_SECRETS)} from clients where client_id = ?`;
 
@@ -121,5 +132,6 @@ export async function openClientRepository(path: string, log: FileLog, clock: Cl
   const file = await FileReader.open(path, log, times);
   const clients = new SqliteClientRepository(file, log, clock);
   // While the file cannot be read, it says so itself.
-  return { clients, ...followCosts(file, () => clients.findCosts().catch(() => undefined)) };
+  const listRows = async () => file.read<ClientRow>(LIST_CLIENTS);
+  return { clients, listRows, ...followCosts(file, () => clients.findCosts().catch(() => undefined)) };
 }

@@ -72,13 +72,14 @@ function methodsOf(has: Readonly<Record<'secret' | 'key' | 'subject', boolean>>)
   ];
 }
 
-/** Whether the table of the clients has a secret that can match, now or when the client is enabled. */
+/** Whether the column `client_secret` has a secret that can match, now or when the client is enabled. */
 export function hasSecretWithoutId(stored: string): boolean {
   return StoredSecret.parse(unlock(stored)).kind !== 'unusable';
 }
 
-function describe({ client, problem: ofDetails }: StoredClient): ClientDocument {
-  const problem = problemOf(client) ?? ofDetails ?? null;
+function describe({ client, details, problem: ofDetails }: StoredClient): ClientDocument {
+  const { claims, tokenLifetimeSeconds } = details;
+  const problem = problemOf({ ...client, claims, tokenLifetimeSeconds }) ?? ofDetails ?? null;
   return {
     id: client.id,
     client_id: client.clientId,

@@ -91,10 +91,10 @@ export interface Admission {
   readonly responsePacing: { readonly waiting: number; readonly max: number };
 }
 
-/** What a database is used for, by the names that `/readyz` has. */
+/** The uses of a database, by the names that `/readyz` has. */
 export const DATABASES = ['client repository', 'key directory', 'used assertions'] as const;
 
-/** One of these, or a table beside the one of the clients. */
+/** What a database is used for. */
 export type DatabaseName = (typeof DATABASES)[number];
 
 /** The connections of a pool at one moment. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { inspectRows } from '../../application/client-lookup.ts';
 import { type HealthCheck, problemOf } from '../../application/ports/health-check.ts';
 import { type Finding, fine } from '../../domain/finding.ts';
 import { problemIn } from '../../domain/problem.ts';
@@ -13,7 +14,10 @@ import type { Configuration } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import { databaseTables } from '../storages.ts';
 
-type Open = (configuration: Configuration, core: Core) => Promise<Feature | undefined>;
+/** What a store is checked by while it is usable, beside its health. */
+type Opened = Feature & { readonly inspect?: () => Promise<readonly Finding[]> };
+
+type Open = (configuration: Configuration, core: Core) => Promise<Opened | undefined>;
 
 /**
  * Opens each store that the service would open, as the service does but creates nothing, and returns what its check says: the
@@ -54,7 +58,7 @@ function openersOf({ settings }: Configuration): readonly Open[] {
   // The ring of SQLite is a file that the service makes when it starts.
   const hasRing = repository !== 'sqlite' || existsSync(`${resolve(file ?? '')}.keys`);
   return [
-    ...(repository === 'memory' ? [] : [storage]),
+    ...(repository === 'memory' ? [] : [clients]),
     ...(hasRing ? [keyDirectory] : []),
     ...(repository === 'postgres' && methods.includes('private_key_jwt') ? [usedAssertions] : []),
   ];
@@ -66,16 +70,25 @@ const CREATED_AT_START = 'table_created_at_start';
 /** A store that the service writes to works on a standby for a while: /readyz has a note, and the operator a problem. */
 const READ_ONLY = '25006';
 
+async function clients(configuration: Configuration, core: Core): Promise<Opened> {
+  const feature = await storage(configuration, core);
+  const { listRows = async () => [] } = core.resolve(PARTS.storage);
+  // What keeps them from being read, the health of the storage says.
+  return { ...feature, inspect: async () => inspectRows(await listRows().catch(() => [])) };
+}
+
 async function usedAssertions({ settings }: Configuration, core: Core): Promise<Feature> {
   const { dependency } = await openUses(settings, core);
   return { checks: [dependency], close: () => dependency.close() };
 }
 
-async function checkStore(open: () => Promise<Feature | undefined>): Promise<readonly Finding[]> {
+async function checkStore(open: () => Promise<Opened | undefined>): Promise<readonly Finding[]> {
   try {
     const feature = await open();
     if (feature === undefined) return [];
     const findings = (feature.checks ?? []).map(findingOf);
+    const isUsable = findings.every(({ state }) => state !== 'problem');
+    if (isUsable) findings.push(...((await feature.inspect?.()) ?? []));
     await closeFeatures([feature]);
     return findings;
   } catch (fault) {

@@ -70,11 +70,6 @@ export function wholeNumber(least: number, most: number) {
     .meta({ values });
 }
 
-/** A URL to send requests to; without a password, because it may be logged. */
-export function httpUrl() {
-  return z.string('must be set').refine(isHttpUrl, 'must be an http or https URL without user and fragment');
-}
-
 export function isHttpUrl(value: string): boolean {
   const url = URL.parse(value);
   return (

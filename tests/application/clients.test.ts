@@ -220,8 +220,10 @@ describe('how clients are managed', () => {
 
   describe('describeClient', () => {
     const FIELDS: ClientRegistrationFields = { ...REGISTERED_CLIENT, id: '1' };
-    const describe = (more: Partial<ClientRegistrationFields>, problem?: string) =>
-      describeClient({ client: { ...FIELDS, ...more }, details: NO_DETAILS, ...(problem && { problem }) }, 0).client;
+    const describe = (more: Partial<ClientRegistrationFields>, problem?: string, ofTokens: object = {}) => {
+      const details = { ...NO_DETAILS, ...ofTokens };
+      return describeClient({ client: { ...FIELDS, ...more }, details, ...(problem && { problem }) }, 0).client;
+    };
     const notBcrypt = 'client_secret must be a BCrypt encoding of cost 4 to 14';
     const described = (more: Partial<ClientRegistrationFields>) => {
       const { state, bcrypt_cost, problem } = describe(more);
@@ -247,6 +249,13 @@ describe('how clients are managed', () => {
         state: 'broken',
         problem: 'details: resources must be an array',
       });
+    });
+
+    it.each([
+      [{ claims: { iss: 'x' } }, 'claims must not set iss, which the service or a standard sets'],
+      [{ tokenLifetimeSeconds: 0 }, 'token_lifetime_seconds must be a whole number of seconds from 1 to 86400'],
+    ])('a client whose tokens would break a rule: %j', (details, problem) => {
+      expect(describe({}, undefined, details)).toMatchObject({ state: 'broken', problem });
     });
 
     it('never has the secret', () => {

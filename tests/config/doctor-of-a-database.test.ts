@@ -76,6 +76,26 @@ describe('the doctor of a database', () => {
     ]);
   });
 
+  it('counts the clients that get no token, and not those that are disabled', async () => {
+    await database.query(CREATE_CLIENTS);
+    const rows = ['$2b$10$', '{pbkdf2}x', '!', '*'].map((secret, id) => `('${id}', '${secret}', 'A', 'read')`);
+    await database.query(
+      `insert into clients (client_id, client_secret, client_name, scope) values ${rows}, ('4', '*', 'A', '')`,
+    );
+    await database.query(
+      `insert into clients (client_id, client_secret, client_name, scope, details) values ('5', '*', 'A', 'read', '{"claims":{"iss":1}}')`,
+    );
+    await database.query(
+      `grant select (id, client_id, client_secret, client_name, scope, details) on clients to ${role.name}`,
+    );
+    expect(await found('note', /clients/)).toEqual([
+      expect.objectContaining({
+        text: 'registered clients that get no token: 4',
+        fix: 'npm run clients -- list --state broken names them and their problems',
+      }),
+    ]);
+  });
+
   it('names the grants of a role that may not read the table, as a statement that adds them', async () => {
     await database.query(CREATE_CLIENTS);
     const [problem] = await found('problem', /may not read/);

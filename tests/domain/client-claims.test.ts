@@ -40,6 +40,13 @@ describe('claims of a client', () => {
     expect(ruleOfClaims(claims)).toContain(rule);
   });
 
+  it.each(['Sub', 'SCOPE', '\u017fub', 'Client_ID'])(
+    'cannot set %s, which some readers take for a reserved name',
+    (name) => {
+      expect(ruleOfClaims({ [name]: 'x' })).toContain(`must not set ${name.toUpperCase().toLowerCase()},`);
+    },
+  );
+
   it.each([...RESERVED_CLAIMS])('cannot set %s', (name) => {
     expect(ruleOfClaims({ tenant: 'a', [name]: 'b' })).toContain(`must not set ${name},`);
   });

@@ -20,7 +20,7 @@ interface CommandParts {
   readonly clock: Clock;
   readonly streamClientsFile: StreamClientsFile;
   readonly formatClient: FormatClient;
-  /** Commands of other capabilities, the last ones of the help page. */
+  /** Commands of features, the last ones of the help page. */
   readonly more: (program: string, stdin: Input) => readonly CommandDefinition[];
   readonly version: string;
 }

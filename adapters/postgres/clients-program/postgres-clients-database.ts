@@ -60,7 +60,8 @@ export async function openClientsDatabase(url: string, warn?: Warn) {
       forUpdate: ' for update',
       jsonType: 'jsonb',
       merged: (one: string, other: string) => `(select coalesce(pg_catalog.jsonb_object_agg(key, value), '{}'::jsonb)
-        from pg_catalog.jsonb_each(${one} || ${other}) where pg_catalog.jsonb_typeof(value) <> 'null')`,
+        from pg_catalog.jsonb_each(
+          case pg_catalog.jsonb_typeof(${one}) when 'object' then ${one} else '{}'::jsonb end || ${other}) where pg_catalog.jsonb_typeof(value) <> 'null')`,
     },
     async connect() {
       prepared ??= prepare();

@@ -87,7 +87,7 @@ function describeSession(session: Session, url: string): readonly Finding[] {
 }
 
 const WITHOUT_DETAILS =
-  'the table clients lacks the column details: clients have one secret, and no keys, subjects or resources';
+  'the table clients lacks the column details: clients have one secret, and no keys, subjects, resources, claims or lifetime';
 
 /** Host and port of a URL; they may also be in its query. */
 function placeOf(url: string): string {

@@ -178,6 +178,11 @@ describe('the clients file', () => {
         'resources.0 must be a URI, or an object with resource and scope',
       ],
       ['a resource with an empty scope', { resources: [{ ...SCOPED, scope: '' }] }, /^resources entry 0 scope must be/],
+      [
+        'a resource with too long a scope',
+        { resources: [{ ...SCOPED, scope: 'a'.repeat(2_001) }] },
+        'resources entry 0 scope must have at most 2000 characters',
+      ],
       ['a resource twice', { resources: [SCOPED.resource, SCOPED] }, 'resources entry 1 is repeated'],
       ['claims of a list', { claims: [] }, 'claims must be an object'],
       [

@@ -11,6 +11,7 @@ import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { openClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
 import { SystemClock } from '../../../adapters/system/system.ts';
+import { DETAILS_BYTES_MAX } from '../../../application/client-lookup.ts';
 import type { ClientLookup } from '../../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';
@@ -214,16 +215,26 @@ describe('PostgresClientRepository', () => {
       expect((await under.repository.findWithKeys('client-1')).keys).toEqual([]);
     });
 
+    it('breaks a registration whose details are longer than valid ones, and makes no other client wait for them', async () => {
+      await under.add(A_CLIENT);
+      await under.setDetails('client-1', { resources: ['x'.repeat(DETAILS_BYTES_MAX)] });
+      const broken = { kind: 'broken', problem: { field: 'details' } };
+      expect(await find('client-1')).toMatchObject(broken);
+      expect((await under.repository.findWithKeys('client-1')).lookup).toMatchObject(broken);
+      expect((await under.repository.findWithKeys('nobody')).lookup).toEqual({ kind: 'unknown' });
+    });
+
     it.each(['7', '"text"', 'null', 'true', '[]', '["secrets"]'])(
-      'count as none if they are no object, and disturb no other client: %s',
+      'break their registration if they are no object, and disturb no other client: %s',
       async (text) => {
         await under.add(A_CLIENT);
         await under.add({ ...A_CLIENT, clientId: 'client-2' });
         await database.query(`update clients set details = $1 where client_id = 'client-1'`, [text]);
         const both = await Promise.all(['client-1', 'client-2'].map(find));
-        expect(both).toMatchObject([{ kind: 'found' }, { kind: 'found' }]);
+        const broken = { kind: 'broken', problem: { field: 'details', rule: 'must be an object of moderate size' } };
+        expect(both).toMatchObject([broken, { kind: 'found' }]);
         expect((await under.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
-        expect(await under.repository.findWithKeys('client-1')).toMatchObject({ lookup: { kind: 'found' }, keys: [] });
+        expect(await under.repository.findWithKeys('client-1')).toEqual({ lookup: broken, keys: [] });
         expect(await under.repository.findBySubject({ issuer: 'i', subject: 's' })).toEqual([]);
         expect(await under.repository.findCosts(2_000)).toEqual([4]);
       },
@@ -242,6 +253,16 @@ describe('PostgresClientRepository', () => {
     await database.query(`update clients set details = '{"jwks": {"keys": [{"kty": "oct"}]}}'`);
     await under.repository.findWithKeys('nobody');
     expect(lines).toEqual([]);
+  });
+
+  it('has the index of identities after a migration, also if another application added the column', async () => {
+    await database.query('drop index if exists clients_federated_subjects');
+    expect(await migrateDatabase(database.url)).toContain('Added: the index of identities in clients');
+    expect(await migrateDatabase(database.url)).not.toContain('Added: the index of identities in clients');
+    const indexes = await database.query(
+      `select indexdef from pg_indexes where indexname = 'clients_federated_subjects'`,
+    );
+    expect(indexes).toMatchObject([{ indexdef: expect.stringContaining('USING gin') }]);
   });
 
   it('finds identities of other issuers by an index, whatever number of rows the table has', async () => {

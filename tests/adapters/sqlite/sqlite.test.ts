@@ -3,6 +3,7 @@ import { readDetails } from '../../../adapters/files/clients-file.ts';
 import { SqlClientStore } from '../../../adapters/sql/sql-client-store.ts';
 import { openClientsFile } from '../../../adapters/sqlite/clients-program/sqlite-clients-database.ts';
 import { openClientRepository } from '../../../adapters/sqlite/sqlite-client-repository.ts';
+import { DETAILS_BYTES_MAX } from '../../../application/client-lookup.ts';
 import { NO_DETAILS } from '../../../domain/client-details.ts';
 import type { NewClient } from '../../../domain/client-registration.ts';
 import { documentOf } from '../../../domain/details-document.ts';
@@ -63,6 +64,30 @@ describe('the repository of clients', () => {
     await opened.readCosts((costs) => found.push(...costs));
     expect(found.toSorted()).toEqual([12, 4, 7]);
     await opened.dependency.close();
+  });
+
+  it('breaks a registration whose details are longer than valid ones', async () => {
+    await using file = await createSqliteFile();
+    await file.add(A_CLIENT);
+    const long = JSON.stringify({ resources: ['x'.repeat(DETAILS_BYTES_MAX)] });
+    file.run('update clients set details = ?', long);
+    const { clients, dependency } = await openClientRepository(file.path, () => {}, CLOCK);
+    const broken = { kind: 'broken', problem: { field: 'details' } };
+    expect(await clients.findByClientId('client-1')).toMatchObject(broken);
+    expect((await clients.findWithKeys('client-1')).lookup).toMatchObject(broken);
+    expect(await clients.findWithKeys('nobody')).toEqual({ lookup: { kind: 'unknown' }, keys: [] });
+    await dependency.close();
+  });
+
+  it('lists a client whose details only some readers take for JSON', async () => {
+    await using file = await createSqliteFile();
+    await file.add(A_CLIENT);
+    file.run(`update clients set details = '{}' || char(0) || 'x'`);
+    const store = new SqlClientStore(openClientsFile(file.path), readDetails);
+    const pages = [];
+    for await (const page of store.list({ prefix: '' })) pages.push(page);
+    expect(pages).toMatchObject([[{ client: { clientId: 'client-1' }, problem: expect.stringContaining('details') }]]);
+    await store.close();
   });
 
   it('reports a registration that is broken, once for each look-up', async () => {

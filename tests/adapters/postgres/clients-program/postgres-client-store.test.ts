@@ -72,6 +72,18 @@ describe('SqlClientStore on PostgreSQL without the column of details', () => {
 });
 
 describe('SqlClientStore on PostgreSQL', () => {
+  it('imports clients beside one whose details are no object', async () => {
+    await freshTables(database);
+    await using store = await open(database.url);
+    for (const clientId of ['bad', 'good']) await store.add({ ...A_CLIENT, clientId });
+    await database.query(`update clients set details = '[]' where client_id = 'bad'`);
+    const started = await store.startImport();
+    await started.add(['bad', 'good'].map((clientId) => ({ ...A_CLIENT, clientId, clientName: 'new' })));
+    const file = { name: 'clients.json', sha256: '0'.repeat(64) };
+    expect(await started.save(file, 'replace')).toMatchObject({ ok: true, value: { replaced: 2 } });
+    expect((await store.find('good'))?.client.clientName).toBe('new');
+  });
+
   it('reports details that another program has broken, and replaces nothing of them', async () => {
     await freshTables(database);
     await clientsTable(database).add(A_CLIENT);
