@@ -90,6 +90,7 @@ describe('ClientAssertion', () => {
     ['no algorithm', compact({}, CLAIMS)],
     ['an algorithm that is no text', compact({ alg: 1 }, CLAIMS)],
     ['a kid that is no text', compact({ ...HEADER, kid: ['k'] }, CLAIMS)],
+    ['a type that is no text', compact({ ...HEADER, typ: 1 }, CLAIMS)],
     ['critical extensions', compact({ ...HEADER, crit: ['exp'], exp: 1 }, CLAIMS)],
     ['an unencoded payload', compact({ ...HEADER, b64: false }, CLAIMS)],
     ['no subject', compact(HEADER, { ...CLAIMS, sub: undefined })],

@@ -150,6 +150,21 @@ describe('TokenPolicy', () => {
     },
   );
 
+  it('names the first resource that the client is not registered for', () => {
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
+    const registration = registrationOf({ resources: ['https://a.example'] });
+    const asked = ['https://a.example/', 'https://b.example', 'https://c.example'];
+    expect(policy.grant(registration, undefined, asked)).toEqual({
+      ok: false,
+      problem: {
+        code: 'invalid_target',
+        reason: 'resource_not_registered',
+        clientId: 'a-client',
+        shown: 'https://b.example',
+      },
+    });
+  });
+
   it.each([
     ['as long as the deployment says', undefined, 300],
     ['as long as the client says', 60, 60],
