@@ -107,9 +107,10 @@ describe('the first key', () => {
     expect(nextKeyAt(ringOf([...revoked, key(4, NOW - 10)]), NOW, policy)?.signsFrom).toBe(signsFrom);
   });
 
-  it('of another algorithm leaves the tokens to the key of the others that has begun to sign', () => {
+  it('of another algorithm leaves the tokens to the key of the others that has begun to sign last', () => {
     const policy: KeyPolicy = { ...POLICY, algorithm: 'ES256' };
     expect(signerOf([key(0, NOW + 50, { algorithm: 'PS256' }), key(4, NOW - 10)], NOW, policy)).toBe('RS256-4');
+    expect(signerOf([key(0, NOW - 50, { algorithm: 'PS256' }), key(4, NOW - 10)], NOW, policy)).toBe('RS256-4');
   });
 
   it.each<readonly [string, Row]>([
@@ -150,11 +151,20 @@ describe('the next key', () => {
     expect(signerOf([key(0, NOW - 100, { revokedAt: NOW }), next])).toBe('RS256-1');
     expect(signerOf([key(0, NOW - 100, { endedAt: NOW }), next])).toBe('RS256-1');
     expect(signerOf([key(0, NOW - 100, { endedAt: NOW + 1 }), next])).toBe('RS256-0');
+    const other = key(0, NOW - 10, { algorithm: 'ES256' });
+    expect(signerOf([key(0, NOW - 100, { endedAt: NOW }), next, other])).toBe('RS256-1');
   });
 
   it('is followed by another one as soon as it has taken over', () => {
     const rows = [key(0, NOW - 100, { endedAt: NOW }), key(1, NOW + 900)];
     expect(nextKeyAt(ringOf(rows), NOW, POLICY)).toMatchObject({ step: 2, signsFrom: NOW + 1_000 });
+  });
+
+  it('is followed by another one also where it has to sign before its time', () => {
+    expect(nextKeyAt(ringOf([key(0, NOW - 1_001), key(1, NOW + 5)]), NOW, POLICY)).toMatchObject({
+      step: 2,
+      signsFrom: NOW + 1_000,
+    });
   });
 
   it('leaves out the steps that were revoked or damaged, and signs at once if all of them were', () => {
@@ -168,6 +178,7 @@ describe('the next key', () => {
     const rows = [key(5, NOW - 1_001), key(6, NOW - 1), madeUp(7), madeUp(9)];
     const stepWith = (step: number) => nextKeyAt(ringOf([...rows, madeUp(step)]), NOW, POLICY)?.step;
     expect([stepWith(2e9), stepWith(1e9), stepWith(1e9 - 2), stepWith(1e9 - 1)]).toEqual([10, 10, 1e9 - 1, 8]);
+    expect(nextKeyAt(ringOf([key(6, NOW - 1), madeUp(1e9 - 1)]), NOW, POLICY)?.step).toBe(7);
   });
 
   it('has step 0 if no row says its step', () => {

@@ -165,6 +165,17 @@ describe('TokenPolicy', () => {
     });
   });
 
+  it('grants no token for resources whose scopes only look alike', () => {
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
+    const uris = ['https://a.example', 'https://b.example'];
+    const grant = (...scopes: readonly string[]) => {
+      const resources = uris.map((resource, index) => ({ resource, scope: scopes[index] ?? '' }));
+      const granted = policy.grant(registrationOf({ resources }), undefined, uris);
+      return granted.ok ? granted.value.scope.toString() : granted.problem.reason;
+    };
+    expect([grant('a b', 'ab'), grant('a b', 'b a')]).toEqual(['resources_differ', 'a b']);
+  });
+
   it.each([
     ['as long as the deployment says', undefined, 300],
     ['as long as the client says', 60, 60],
@@ -303,7 +314,7 @@ describe('refusal', () => {
   it.each(Object.entries(REASONS).flatMap(([code, reasons]) => reasons.map((reason) => [reason, code] as const)))(
     'tells the caller of %s only %s',
     (reason, code) => {
-      expect(refused(reason).problem).toEqual({ code, reason });
+      expect(refused(reason).problem).toStrictEqual({ code, reason });
     },
   );
 
