@@ -91,7 +91,7 @@ type DetailKind = Exclude<keyof ClientDetails, 'clientSecret'>;
 export const DETAIL_KINDS = ['secrets', 'keys', 'subjects', 'resources'] as const satisfies DetailKind[];
 
 /** What each kind is called in a clients file. */
-export const DETAIL_MEMBERS = {
+export const DETAIL_FIELDS = {
   secrets: 'secrets',
   keys: 'jwks',
   subjects: 'federated_subjects',
