@@ -4,7 +4,7 @@ import { type Refusal, refused } from '../domain/refusal.ts';
 import { isResourceIndicator } from '../domain/resource-indicator.ts';
 import { type Result, success } from '../domain/result.ts';
 import { Scope } from '../domain/scope.ts';
-import type { TokenPolicy } from '../domain/token-policy.ts';
+import type { Granted, TokenPolicy } from '../domain/token-policy.ts';
 import type { AuditLog } from './ports/audit-log.ts';
 import type { Caller, RequestOrigin } from './ports/caller.ts';
 import type { ClientAuthentication, ClientCredentials } from './ports/client-credentials.ts';
@@ -33,11 +33,10 @@ export interface IssuedToken {
 }
 
 /** What decides about a token, apart from its time and its id. */
-export interface Grant {
+export interface Grant extends Omit<Granted, 'scope'> {
   readonly registration: ClientRegistration;
   /** The granted scopes, space-delimited. */
   readonly scope: string;
-  readonly resources: readonly string[];
 }
 
 /** Issues a token again that was issued for the same grant shortly before. */
@@ -91,7 +90,7 @@ export class IssueToken {
     if (!granted.ok) return granted;
 
     const [registration, now] = [client.value, clock.now()];
-    const grant = { registration, scope: granted.value.scope.toString(), resources: granted.value.resources };
+    const grant: Grant = { ...granted.value, registration, scope: granted.value.scope.toString() };
     const sign = async (): Promise<IssuedToken> => {
       const facts = { registration, ...granted.value, issuedAt: now, tokenId: ids.uuid() };
       const claims = policy.claimsOf(facts);

@@ -1,3 +1,5 @@
+import type { AccessTokenClaims } from './access-token-claims.ts';
+
 /** The value of a claim: a JSON value (RFC 8259 section 3). */
 export type ClaimValue =
   | string
@@ -19,14 +21,28 @@ export const CLIENT_CLAIMS_BYTES_MAX = 1_024;
 /** The most levels of objects and arrays, the object of the claims included. */
 export const CLIENT_CLAIMS_DEPTH_MAX = 3;
 
+/** Those that the service sets. */
+const OWN_CLAIMS = {
+  iss: true,
+  sub: true,
+  aud: true,
+  exp: true,
+  nbf: true,
+  iat: true,
+  jti: true,
+  client_id: true,
+  scope: true,
+} satisfies Record<keyof AccessTokenClaims, true>;
+
 /**
  * Claims that the service or a standard gives a meaning (RFC 7519 section 4.1, RFC 7662, RFC 7800, RFC 8693 section 4, RFC 9068
  * section 2, OpenID Connect): a client's own value could grant it what nobody decided. RFC 9068 leaves `groups`, `roles` and
  * `entitlements` to the deployment.
  */
-export const RESERVED_CLAIMS: ReadonlySet<string> = new Set(
-  'iss sub aud exp nbf iat jti client_id scope scp cnf act azp typ sid nonce auth_time token_type amr acr'.split(' '),
-);
+export const RESERVED_CLAIMS: ReadonlySet<string> = new Set([
+  ...Object.keys(OWN_CLAIMS),
+  ...'scp cnf act azp typ sid nonce auth_time token_type amr acr'.split(' '),
+]);
 
 /** The most digits that every double carries from text to text. */
 const DIGITS_MAX = 15;

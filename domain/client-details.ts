@@ -1,11 +1,10 @@
 import { isClaimPath } from './claim-path.ts';
-import { type ClientClaims, NO_CLAIMS, ruleOfClaims } from './client-claims.ts';
+import { CLIENT_FIELD_NAMES, CLIENT_FIELDS, type ClientFields, eachField, NO_FIELDS } from './client-fields.ts';
 import { type PublicJwk, readPublicJwk, thumbprintInput } from './public-jwk.ts';
 import { isResourceIndicator, type RegisteredResource, uriOf } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
 import { Scope } from './scope.ts';
 import { isSecretId, StoredSecret, secretIdOf } from './stored-secret.ts';
-import { ruleOfLifetime } from './token-lifetime.ts';
 import { hasUnprintable, NO_UNPRINTABLE } from './unprintable.ts';
 
 /** What authenticates its client until some time. */
@@ -21,8 +20,8 @@ export interface SecretMarks extends Expiring {
 }
 
 /**
- * A secret beside the one of the registration, so that a client can change its secret without a pause. This and the other
- * entries of ClientDetails have the same fields in clients files, in the column `details`, in `--json` and in audit events.
+ * A secret beside the one of the registration, so that a client can change its secret without a pause. Clients files and the column
+ * `details` have it as it is, with `client_secret` for `encoded`; `--json` and audit events show its {@link SHOWN_OF_SECRET}.
  */
 export interface NamedSecret extends SecretMarks {
   /** The public part, which stands in front of the secret and a dot, and selects it: letters, digits and `-_~`. */
@@ -39,12 +38,15 @@ export const SHOWN_OF_SECRET = ['secret_id', 'name', 'expires_at'] as const sati
   'encoded' | 'generated'
 >[];
 
-/** A key that verifies assertions of the client (`private_key_jwt`). */
+/**
+ * A key that verifies assertions of the client (`private_key_jwt`). Clients files and the column `details` have `expires_at` among the fields
+ * of the JWK; `--json` and audit events show its ids and its end.
+ */
 export interface ClientKey extends Expiring {
   readonly jwk: PublicJwk;
 }
 
-/** An identity of another issuer that may act as the client (`federated_jwt`). Everything is compared exactly. */
+/** An identity of another issuer that may act as the client (`federated_jwt`), the same everywhere. Everything is compared exactly. */
 export interface FederatedSubject {
   /** Claim `iss`, or the ID of a SPIFFE trust domain, such as `spiffe://example.org`. */
   readonly issuer: string;
@@ -55,7 +57,7 @@ export interface FederatedSubject {
 }
 
 /** What a registration has beside the five columns of the specification: the column `details`, as `documentOf` writes it. */
-export interface ClientDetails {
+export interface ClientDetails extends ClientFields {
   /** About the secret in the column `client_secret`, which has no id. */
   readonly clientSecret?: SecretMarks;
   readonly secrets: readonly NamedSecret[];
@@ -63,25 +65,16 @@ export interface ClientDetails {
   readonly subjects: readonly FederatedSubject[];
   /** The resources that the client may name in a token request (RFC 8707). */
   readonly resources: readonly RegisteredResource[];
-  /** At the root of the payload of each token. */
-  readonly claims: ClientClaims;
-  /** The longest lifetime of the client's tokens, in seconds; null: as long as the deployment's. */
-  readonly tokenLifetimeSeconds: number | null;
 }
 
-export const NO_DETAILS = {
-  secrets: [],
-  keys: [],
-  subjects: [],
-  resources: [],
-  claims: NO_CLAIMS,
-  tokenLifetimeSeconds: null,
-} as const satisfies ClientDetails;
+const NO_ENTRIES = { secrets: [], keys: [], subjects: [], resources: [] } as const;
+
+export const NO_DETAILS = { ...NO_ENTRIES, ...NO_FIELDS } satisfies ClientDetails;
 
 /** Only the kinds that are not empty. */
-export function withoutEmpty(details: Partial<ClientDetails>): Partial<ClientDetails> {
-  const says = (kind: unknown) => kind !== null && (typeof kind === 'number' || Object.keys(Object(kind)).length > 0);
-  return Object.fromEntries(Object.entries(details).filter(([, kind]) => says(kind)));
+export function withoutEmpty<Details extends object>(details: Details): Partial<Details> {
+  const says = (kind: unknown) => kind !== null && (typeof kind !== 'object' || Object.keys(kind).length > 0);
+  return Object.fromEntries(Object.entries(details).filter(([, kind]) => says(kind))) as Partial<Details>;
 }
 
 /** What a problem may be about. */
@@ -97,8 +90,17 @@ export const DETAIL_FIELDS = {
   keys: 'jwks',
   subjects: 'federated_subjects',
   resources: 'resources',
-  claims: 'claims',
-  tokenLifetimeSeconds: 'token_lifetime_seconds',
+  ...eachField((name) => name),
+} as const satisfies Record<DetailKind, string>;
+
+/** What each kind, or one entry of it, is called in messages. */
+const DETAIL_LABELS = {
+  clientSecret: 'end of the secret',
+  secrets: 'secret',
+  keys: 'key',
+  subjects: 'federated subject',
+  resources: 'resource',
+  ...eachField((name) => CLIENT_FIELDS[name].label),
 } as const satisfies Record<DetailKind, string>;
 
 /** The most entries of each kind. */
@@ -116,9 +118,16 @@ export interface DetailsProblem {
   readonly rule: string;
 }
 
+/** A problem as a sentence, without a value. */
+export function describeDetailsProblem({ kind, position, rule }: DetailsProblem): string {
+  const label = DETAIL_LABELS[kind];
+  const isNumber = position === undefined && kind in DETAILS_MAX;
+  return isNumber ? `The number of ${label}s ${rule}.` : `The ${label} ${rule}.`;
+}
+
 /** The details, or the first rule that they break. */
 export function checkDetails(details: ClientDetails): Result<ClientDetails, DetailsProblem> {
-  const { clientSecret, secrets, keys, subjects, resources, claims, tokenLifetimeSeconds } = details;
+  const { clientSecret, secrets, keys, subjects, resources } = details;
   const problem =
     problemOfValue('clientSecret', ruleOfTime(clientSecret?.expires_at)) ??
     problemOf('secrets', secrets, ({ secret_id }) => secret_id, ruleOfSecret) ??
@@ -126,13 +135,16 @@ export function checkDetails(details: ClientDetails): Result<ClientDetails, Deta
     repeatedKid(keys) ??
     problemOf('subjects', subjects, ({ issuer, subject }) => JSON.stringify([issuer, subject]), ruleOfSubject) ??
     problemOf('resources', resources, uriOf, ruleOfResource) ??
-    problemOfValue('claims', ruleOfClaims(claims)) ??
-    problemOfValue('tokenLifetimeSeconds', ruleOfLifetime(tokenLifetimeSeconds));
+    problemOfFields(details);
   return problem === undefined ? success(details) : failure(problem);
 }
 
 function problemOfValue(kind: DetailKind, rule: string | undefined): DetailsProblem | undefined {
   return rule === undefined ? undefined : { kind, position: undefined, rule };
+}
+
+function problemOfFields(fields: ClientFields): DetailsProblem | undefined {
+  return CLIENT_FIELD_NAMES.map((name) => problemOfValue(name, CLIENT_FIELDS[name].ruleOf(fields[name]))).find(Boolean);
 }
 
 /** The first problem of one kind. Two entries with the same identity cannot be distinguished. */

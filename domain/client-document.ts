@@ -1,6 +1,6 @@
 import type { AuthenticationMethod } from './authentication-method.ts';
-import type { ClientClaims } from './client-claims.ts';
 import type { FederatedSubject, NamedSecret, SHOWN_OF_SECRET } from './client-details.ts';
+import type { ClientFields, RecordedFields } from './client-fields.ts';
 import type { RegisteredResource } from './resource-indicator.ts';
 
 /**
@@ -49,24 +49,20 @@ interface KeyDocument extends ExpiryDocument {
 }
 
 /** How a client authenticates, what it may name as a resource, and what its tokens have. */
-export interface CredentialsDocument {
+export interface CredentialsDocument extends ClientFields {
   /** The methods for which the client has something that is valid now, whatever the service has switched on. */
   readonly authentication_methods: readonly AuthenticationMethod[];
   readonly secrets: readonly SecretDocument[];
   readonly keys: readonly KeyDocument[];
   readonly federated_subjects: readonly FederatedSubject[];
   readonly resources: readonly RegisteredResource[];
-  readonly claims: ClientClaims;
-  /** Null: as long as the deployment's. */
-  readonly token_lifetime_seconds: number | null;
 }
 
 /** What the audit log says of a client: its secrets only by their public ids and names, its keys only by their ids. */
 export interface RecordedClient
   extends Pick<ClientDocument, 'client_name' | 'scope' | 'state' | 'bcrypt_cost'>,
-    Pick<CredentialsDocument, 'federated_subjects' | 'resources' | 'token_lifetime_seconds'> {
-  /** Names only: a value may be about a person. */
-  readonly claims: readonly string[];
+    Pick<CredentialsDocument, 'federated_subjects' | 'resources'>,
+    RecordedFields {
   readonly secrets: readonly RecordedSecret[];
   readonly keys: readonly Pick<KeyDocument, 'key_id' | 'kid' | 'expires_at'>[];
 }

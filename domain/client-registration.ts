@@ -62,7 +62,7 @@ export const FIELD_NAMES = {
   clientName: 'client_name',
   scope: 'scope',
   claims: DETAIL_FIELDS.claims,
-  tokenLifetimeSeconds: DETAIL_FIELDS.tokenLifetimeSeconds,
+  tokenLifetimeSeconds: DETAIL_FIELDS.token_lifetime_seconds,
   details: 'details',
 } as const satisfies Record<Exclude<keyof ClientRegistrationFields, 'resources'> | 'details', string>;
 

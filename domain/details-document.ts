@@ -1,5 +1,5 @@
-import type { ClientClaims } from './client-claims.ts';
 import type { ClientDetails, ClientKey, FederatedSubject } from './client-details.ts';
+import type { ClientFields } from './client-fields.ts';
 import { readPublicJwk } from './public-jwk.ts';
 import { isResourceIndicator, type RegisteredResource } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
@@ -9,7 +9,7 @@ import { CHOSEN_SECRET_COST, isLocked, NO_SECRET, StoredSecret, unlock } from '.
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The details of a client as JSON, in the names of a clients file: the column `details`. A kind that is absent has no entries. */
-export interface DetailsDocument {
+export interface DetailsDocument extends Partial<ClientFields> {
   /** Of the secret in the column. */
   readonly client_secret_expires_at?: number;
   readonly client_secret_generated?: true;
@@ -17,14 +17,11 @@ export interface DetailsDocument {
   readonly jwks?: { readonly keys: readonly Fields[] };
   readonly federated_subjects?: readonly FederatedSubject[];
   readonly resources?: readonly RegisteredResource[];
-  readonly claims?: ClientClaims;
-  readonly token_lifetime_seconds?: number | null;
 }
 
 /** The document of these details. A kind is in it if it is given, also without entries. */
 export function documentOf(details: Partial<ClientDetails>): DetailsDocument {
-  const { clientSecret: { expires_at, generated } = {}, secrets, keys, subjects, resources } = details;
-  const { claims, tokenLifetimeSeconds } = details;
+  const { clientSecret: { expires_at, generated } = {}, secrets, keys, subjects, ...others } = details;
   return {
     ...(expires_at !== undefined && { client_secret_expires_at: expires_at }),
     ...(generated && { client_secret_generated: generated }),
@@ -33,9 +30,7 @@ export function documentOf(details: Partial<ClientDetails>): DetailsDocument {
       jwks: { keys: keys.map(({ jwk, expires_at }) => ({ ...jwk, ...(expires_at !== undefined && { expires_at }) })) },
     }),
     ...(subjects && { federated_subjects: subjects }),
-    ...(resources && { resources }),
-    ...(claims && { claims }),
-    ...(tokenLifetimeSeconds !== undefined && { token_lifetime_seconds: tokenLifetimeSeconds }),
+    ...others,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { AccessTokenClaims, TokenType } from './access-token-claims.ts';
+import { NO_CLAIMS } from './client-claims.ts';
 import type { ClientRegistration } from './client-registration.ts';
 import { type Refusal, refused } from './refusal.ts';
 import { type RegisteredResource, selectResources, uriOf } from './resource-indicator.ts';
@@ -76,7 +77,7 @@ export class TokenPolicy {
     const { issuer, audience = registration.clientId } = this.#options;
     const lifetimeSeconds = Math.min(this.#options.lifetimeSeconds, registration.tokenLifetimeSeconds);
     const [resource = audience, ...others] = resources;
-    return {
+    const own = {
       iss: issuer,
       sub: registration.clientId,
       aud: others.length === 0 ? resource : resources,
@@ -85,8 +86,10 @@ export class TokenPolicy {
       exp: issuedAt + lifetimeSeconds,
       jti: tokenId,
       ...this.#profileClaims(registration, scope),
-      ...registration.claims,
     };
+    const { claims } = registration;
+    // Behind the service's own claims, of which they cannot replace one.
+    return claims === NO_CLAIMS ? own : { ...own, ...claims, ...own };
   }
 
   /** RFC 9068 section 2.2: `client_id`, and `scope` as RFC 8693 section 4.2 has it. */

@@ -5,7 +5,6 @@ import {
   type ImportProblem,
   type ReadDetails,
 } from '../../application/ports/client-store.ts';
-import type { ClientClaims } from '../../domain/client-claims.ts';
 import {
   type ClientDetails,
   type ClientKey,
@@ -15,8 +14,9 @@ import {
   type NamedSecret,
   NO_DETAILS,
 } from '../../domain/client-details.ts';
+import { type ClientFieldName, type ClientFields, eachField } from '../../domain/client-fields.ts';
 import { ClientRegistration, FIELD_NAMES, type NewClient } from '../../domain/client-registration.ts';
-import { documentOf } from '../../domain/details-document.ts';
+import { type DetailsDocument, documentOf } from '../../domain/details-document.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -71,6 +71,11 @@ const SUBJECT = entryOf({
     .default({}),
 });
 
+/** The domain checks their values. */
+const FIELDS = eachField(() => z.custom().exactOptional()) as {
+  readonly [Name in ClientFieldName]: z.ZodExactOptional<z.ZodCustom<ClientFields[Name]>>;
+};
+
 /** What a resource may be: the domain checks the rest. */
 const RESOURCE = 'must be a URI, or an object with resource and scope';
 
@@ -81,26 +86,25 @@ const DETAILS = {
   jwks: z.looseObject({ keys: z.array(KEY, 'must be an array') }, 'must be a JWK set').exactOptional(),
   federated_subjects: listOf(SUBJECT),
   resources: listOf(z.union([TEXT, entryOf({ resource: TEXT, scope: TEXT })], RESOURCE)),
-  claims: z.custom<ClientClaims>().exactOptional(),
-  token_lifetime_seconds: z.custom<number | null>().exactOptional(),
-};
+  ...FIELDS,
+} satisfies Record<keyof DetailsDocument, z.ZodType>;
 
 const DOCUMENT = entryOf(DETAILS);
 
-function detailsOf(document: z.output<typeof DOCUMENT>) {
-  const { secrets, jwks, federated_subjects: subjects, resources, claims } = document;
-  const { client_secret_expires_at: expires_at, client_secret_generated: generated } = document;
-  const { token_lifetime_seconds: tokenLifetimeSeconds } = document;
+function detailsOf({
+  client_secret_expires_at: expires_at,
+  client_secret_generated: generated,
+  jwks,
+  federated_subjects: subjects,
+  ...others
+}: z.output<typeof DOCUMENT>) {
   return {
     ...((expires_at ?? generated) !== undefined && {
       clientSecret: { ...(expires_at !== undefined && { expires_at }), ...(generated && { generated }) },
     }),
-    ...(secrets && { secrets }),
     ...(jwks && { keys: jwks.keys }),
     ...(subjects && { subjects }),
-    ...(resources && { resources }),
-    ...(claims !== undefined && { claims }),
-    ...(tokenLifetimeSeconds !== undefined && { tokenLifetimeSeconds }),
+    ...others,
   } satisfies Partial<ClientDetails>;
 }
 

@@ -17,6 +17,7 @@ import {
   type NamedSecret,
 } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
+import { readTokenFields } from '../../domain/details-document.ts';
 import { isLocked, NO_SECRET, StoredSecret } from '../../domain/stored-secret.ts';
 
 /** A registration with one of its secrets. */
@@ -51,10 +52,16 @@ export class InMemoryClientRepository implements ClientRepository {
     const { clientId } = client;
     if (this.#clients.has(clientId)) throw new Error('a client of this id is registered already');
     const { clientSecret: { expires_at } = {}, ...others } = details;
-    const { secrets = [], keys = [], subjects = [], resources = [], ...tokenFields } = others;
+    const { secrets = [], keys = [], subjects = [], resources = [], ...fields } = others;
     const id = this.#ids.uuid();
     const withSecret = (clientSecret: string): WithSecret => ({
-      lookup: lookupOf({ ...client, id, clientSecret, resources: Object.freeze([...resources]), ...tokenFields }),
+      lookup: lookupOf({
+        ...client,
+        id,
+        clientSecret,
+        resources: Object.freeze([...resources]),
+        ...readTokenFields(fields),
+      }),
       secret: StoredSecret.parse(clientSecret),
     });
     const usable = isLocked(client.clientSecret) ? [] : secrets;

@@ -20,7 +20,7 @@ import { type NamedSecretRequest, newSecret, type SecretParts, type SecretReques
 /** Valid secrets that a client may have: the one in use, and the one that replaces it. */
 const VALID_SECRETS_MAX = 2;
 
-/** Entries to add, and what replaces the claims or the lifetime. */
+/** Entries to add, and what replaces the simple fields. */
 export type AddedDetails = Partial<Omit<ClientDetails, 'clientSecret' | 'secrets'>>;
 
 /** What replaces the name or the scope; undefined for what stays. */
@@ -167,13 +167,13 @@ function renamed({ clientName, scope }: Names): Result<ClientEdit, RegistrationP
 
 /** Nothing is checked if nothing is added: what another program has written may break a rule, and entries can be removed. */
 function including(
-  { keys = [], subjects = [], resources = [], ...ofTokens }: AddedDetails,
+  { keys = [], subjects = [], resources = [], ...fields }: AddedDetails,
   details: ClientDetails,
 ): Result<ClientEdit, DetailsProblem> {
-  if (keys.length + subjects.length + resources.length + Object.keys(ofTokens).length === 0) return success({});
+  if (keys.length + subjects.length + resources.length + Object.keys(fields).length === 0) return success({});
   return detailsEdit({
     ...details,
-    ...ofTokens,
+    ...fields,
     keys: [...details.keys, ...keys],
     subjects: [...details.subjects, ...subjects],
     resources: [...details.resources, ...resources],

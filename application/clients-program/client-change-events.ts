@@ -1,4 +1,5 @@
 import type { RecordedClient } from '../../domain/client-document.ts';
+import { CLIENT_FIELD_NAMES, type ClientFieldName, recordedFieldsOf } from '../../domain/client-fields.ts';
 import { unlock } from '../../domain/stored-secret.ts';
 import type { ChangeEvent, ChangeMade } from '../ports/audit-log.ts';
 import type { ClientChange, StoredClient } from '../ports/client-store.ts';
@@ -19,8 +20,9 @@ function eventOf(changed: ClientChange & { readonly kind: 'client' }, common: Ch
   if (after === undefined) return before ? [{ event: 'client_removed', ...common, client_id, before }] : [];
   if (before === undefined) return [{ event: 'client_added', ...common, client_id, after }];
   const fields = differing(before, after);
-  // Only the names are shown, and they may be the same.
-  if (claimsOf(changed.before) !== claimsOf(changed.after) && !fields.includes('claims')) fields.push('claims');
+  // What is shown of a value may be the same.
+  const isHidden = (name: ClientFieldName) => textOf(changed.before, name) !== textOf(changed.after, name);
+  fields.push(...CLIENT_FIELD_NAMES.filter((name) => !fields.includes(name) && isHidden(name)));
   // A lock, which changes the stored text too, is shown as the state.
   const isNewSecret = secretOf(changed.before) !== secretOf(changed.after);
   const names = isNewSecret ? [...fields, 'client_secret' as const] : fields;
@@ -33,7 +35,7 @@ function recorded(stored: StoredClient | undefined, now: number): RecordedClient
   if (stored === undefined) return undefined;
   const { client, credentials } = describeClient(stored, now);
   const { client_name, scope, state, bcrypt_cost } = client;
-  const { secrets, keys, federated_subjects, resources, claims, token_lifetime_seconds } = credentials;
+  const { secrets, keys, federated_subjects, resources } = credentials;
   return {
     client_name,
     scope,
@@ -43,8 +45,7 @@ function recorded(stored: StoredClient | undefined, now: number): RecordedClient
     keys: keys.map(({ key_id, kid, expires_at }) => ({ key_id, kid, expires_at })),
     federated_subjects,
     resources,
-    claims: Object.keys(Object(claims)),
-    token_lifetime_seconds,
+    ...recordedFieldsOf(credentials),
   };
 }
 
@@ -52,8 +53,8 @@ function secretOf(stored: StoredClient | undefined): string {
   return unlock(stored?.client.clientSecret ?? '');
 }
 
-function claimsOf(stored: StoredClient | undefined): string {
-  return JSON.stringify(stored?.details.claims);
+function textOf(stored: StoredClient | undefined, name: ClientFieldName): string {
+  return JSON.stringify(stored?.details[name]);
 }
 
 function differing(before: RecordedClient, after: RecordedClient): (keyof RecordedClient)[] {

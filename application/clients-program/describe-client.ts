@@ -6,11 +6,13 @@ import type {
   ExpiryDocument,
   RecordedSecret,
 } from '../../domain/client-document.ts';
+import { simpleFieldsOf } from '../../domain/client-fields.ts';
 import {
   ClientRegistration,
   type ClientRegistrationFields,
   describeProblem,
 } from '../../domain/client-registration.ts';
+import { readTokenFields } from '../../domain/details-document.ts';
 import { algorithmsOf } from '../../domain/public-jwk.ts';
 import { isLocked, NO_SECRET, StoredSecret, unlock } from '../../domain/stored-secret.ts';
 import type { StoredClient, StoredDetails } from '../ports/client-store.ts';
@@ -53,8 +55,7 @@ function describeCredentials(clientSecret: string, details: StoredDetails, now: 
     keys,
     federated_subjects: details.subjects,
     resources: details.resources,
-    claims: details.claims,
-    token_lifetime_seconds: details.tokenLifetimeSeconds,
+    ...simpleFieldsOf(details),
   };
 }
 
@@ -79,8 +80,7 @@ export function hasSecretWithoutId(stored: string): boolean {
 }
 
 function describe({ client, details, problem: ofDetails }: StoredClient): ClientDocument {
-  const { claims, tokenLifetimeSeconds } = details;
-  const problem = problemOf({ ...client, claims, tokenLifetimeSeconds }) ?? ofDetails ?? null;
+  const problem = problemOf({ ...client, ...readTokenFields({ ...details }) }) ?? ofDetails ?? null;
   return {
     id: client.id,
     client_id: client.clientId,

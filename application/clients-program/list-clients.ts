@@ -1,4 +1,5 @@
 import type { ClientDocument, CredentialsDocument } from '../../domain/client-document.ts';
+import { type ClientFields, simpleFieldsOf } from '../../domain/client-fields.ts';
 import { documentOf, hasWeakSecret } from '../../domain/details-document.ts';
 import type { ClientRange, ClientStore, StoredClient } from '../ports/client-store.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -11,7 +12,8 @@ export interface ListedPage {
 }
 
 export type ListedClient = ClientDocument &
-  Pick<CredentialsDocument, 'authentication_methods' | 'resources' | 'claims' | 'token_lifetime_seconds'>;
+  Pick<CredentialsDocument, 'authentication_methods' | 'resources'> &
+  ClientFields;
 
 export interface ListRequest extends ClientRange {
   /** Only clients of this state. */
@@ -37,8 +39,8 @@ export async function* listClients(
       .filter(({ client }) => state === undefined || client.state === state)
       .slice(0, left);
     const clients = page.map(({ client, credentials }) => {
-      const { authentication_methods, resources, claims, token_lifetime_seconds } = credentials;
-      return { ...client, authentication_methods, resources, claims, token_lifetime_seconds };
+      const { authentication_methods, resources } = credentials;
+      return { ...client, authentication_methods, resources, ...simpleFieldsOf(credentials) };
     });
     const weak = page.flatMap((one) => (one.isWeak ? one.client.client_id : []));
     if (page.length > 0) yield { clients, weak };

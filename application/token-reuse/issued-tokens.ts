@@ -1,5 +1,9 @@
 import { TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
+import type { ClaimValue } from '../../domain/client-claims.ts';
 import type { ClientRegistration } from '../../domain/client-registration.ts';
+import type { RegisteredResource } from '../../domain/resource-indicator.ts';
+import { Scope } from '../../domain/scope.ts';
+import { StoredSecret } from '../../domain/stored-secret.ts';
 import type { Grant, IssuedToken, TokenReuse } from '../issue-token.ts';
 import type { KeyProvider } from '../ports/key-provider.ts';
 
@@ -41,8 +45,9 @@ export class IssuedTokens implements TokenReuse {
 
   async issue(grant: Grant, now: number, sign: () => Promise<IssuedToken>): Promise<IssuedToken> {
     const { keys, seconds } = this.#parts;
-    const { registration } = grant;
-    const key = JSON.stringify([registration.clientId, grant.scope.split(' ').toSorted(), grant.resources]);
+    const { registration, ...request } = grant;
+    const scopes = request.scope.split(' ').toSorted();
+    const key = JSON.stringify([registration.clientId, { ...request, scope: scopes }]);
     const { kid } = await keys.signingKey();
     const entry = this.#entries.get(key);
     if (entry !== undefined && entry.kid === kid && isSame(entry.registration, registration)) {
@@ -72,18 +77,14 @@ export class IssuedTokens implements TokenReuse {
   }
 }
 
-/** Whether nothing of the registration has changed that its row contains. */
+/** Whether every field of the registration is as it was. */
 function isSame(one: ClientRegistration, other: ClientRegistration): boolean {
-  return (
-    one === other ||
-    (one.id === other.id &&
-      one.clientName === other.clientName &&
-      one.clientSecret.reveal() === other.clientSecret.reveal() &&
-      one.scope.toString() === other.scope.toString() &&
-      detailsOf(one) === detailsOf(other))
-  );
+  const fields = Object.keys(one) as (keyof ClientRegistration)[];
+  return one === other || fields.every((field) => textOf(one[field]) === textOf(other[field]));
 }
 
-function detailsOf({ resources, claims, tokenLifetimeSeconds }: ClientRegistration): string {
-  return JSON.stringify([resources, claims, tokenLifetimeSeconds]);
+/** The type leaves out other classes, whose content is not in their JSON. */
+function textOf(value: StoredSecret | Scope | readonly RegisteredResource[] | ClaimValue): string {
+  if (value instanceof StoredSecret) return value.reveal();
+  return value instanceof Scope ? value.toString() : JSON.stringify(value);
 }

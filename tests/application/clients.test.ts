@@ -31,7 +31,7 @@ import { InMemoryClientStore } from '../support/in-memory-client-store.ts';
 import { REGISTERED_CLIENT } from '../support/registered-client.ts';
 import { secretEdit } from '../support/secret-edit.ts';
 
-const NO_TOKEN_FIELDS = { claims: {}, tokenLifetimeSeconds: null };
+const NO_TOKEN_FIELDS = { claims: {}, token_lifetime_seconds: null };
 
 describe('how clients are managed', () => {
   const COST = 4;
@@ -253,7 +253,7 @@ describe('how clients are managed', () => {
 
     it.each([
       [{ claims: { iss: 'x' } }, 'claims must not set iss, which the service or a standard sets'],
-      [{ tokenLifetimeSeconds: 0 }, 'token_lifetime_seconds must be a whole number of seconds from 1 to 86400'],
+      [{ token_lifetime_seconds: 0 }, 'token_lifetime_seconds must be a whole number of seconds from 1 to 86400'],
     ])('a client whose tokens would break a rule: %j', (details, problem) => {
       expect(describe({}, undefined, details)).toMatchObject({ state: 'broken', problem });
     });

@@ -635,10 +635,16 @@ describe('tokens that are issued again', () => {
     const keys = { signingKey: async () => key as SigningKey };
     const tokens = new IssuedTokens({ keys, seconds, ...(max !== undefined && { max }) });
     const issue = (
-      change: { now?: number; registration?: ClientRegistration; scope?: string; resources?: string[] } = {},
+      change: {
+        now?: number;
+        registration?: ClientRegistration;
+        scope?: string;
+        resources?: string[];
+        more?: object;
+      } = {},
     ) => {
-      const { now = NOW, registration = registered(), scope = 'read', resources = [] } = change;
-      return tokens.issue({ registration, scope, resources }, now, async () => {
+      const { now = NOW, registration = registered(), scope = 'read', resources = [], more } = change;
+      return tokens.issue({ registration, scope, resources, ...more }, now, async () => {
         signed += 1;
         const claims = { iat: now, exp: now + 300, jti: `token ${signed}` };
         return { accessToken: `jws ${signed}`, claims, scope, expiresInSeconds: 300 } as unknown as IssuedToken;
@@ -658,6 +664,7 @@ describe('tokens that are issued again', () => {
     ['when the clock was set back', { now: NOW - 1 }],
     ['for other scopes', { scope: 'write' }],
     ['for a resource', { resources: ['https://api.example'] }],
+    ['for anything else that is granted', { more: { details: 'x' } }],
     ['for another client with the same scopes', { registration: registered({ id: '2', clientId: 'shop' }) }],
     ['once the secret has changed', { registration: registered({ clientSecret: '$2b$04$y' }) }],
     ['once the registered scopes have changed', { registration: registered({ scope: 'read' }) }],

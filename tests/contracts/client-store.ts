@@ -43,7 +43,7 @@ const DETAILS: ClientDetails = {
   subjects: [A_SUBJECT],
   resources: ['https://api.example/', { resource: 'https://files.example', scope: 'read files' }],
   claims: { tenant: 'é"', groups: ['a', 'b'], limits: { rate: 0.5, burst: null } },
-  tokenLifetimeSeconds: 60,
+  token_lifetime_seconds: 60,
 };
 const STORED_DETAILS = { ...DETAILS, keys: [{ jwk: A_KEY, expires_at: 2_000_000_001, key_id: A_KEY_ID }] };
 
@@ -135,13 +135,13 @@ export function describeClientStore(
       expect(await detailsOf('client-1')).toMatchObject({ ...DETAILS, keys, subjects: [] });
       expect(await detailsOf('client-2')).toEqual(STORED_DETAILS);
       const claims = { plan: null };
-      await importAll([{ ...A_CLIENT, details: { claims, tokenLifetimeSeconds: null } }], 'replace');
+      await importAll([{ ...A_CLIENT, details: { claims, token_lifetime_seconds: null } }], 'replace');
       expect(await detailsOf('client-1')).toMatchObject({
         ...DETAILS,
         keys,
         subjects: [],
         claims,
-        tokenLifetimeSeconds: null,
+        token_lifetime_seconds: null,
       });
       expect(Object.keys((await detailsOf('client-1')).claims)).toEqual(['plan']);
       await importAll([{ ...A_CLIENT, details: DETAILS }], 'replace');
@@ -349,7 +349,7 @@ export function describeClientStore(
         subjects: [{ ...A_SUBJECT, claims: {} }],
         resources: ['https://a.example/', 'https://z.example/'],
         claims: {},
-        tokenLifetimeSeconds: null,
+        token_lifetime_seconds: null,
       };
       const seen: ChangeableClient[] = [];
       const changed = await store.change('client-1', (client) => {

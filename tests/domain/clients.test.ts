@@ -159,7 +159,7 @@ describe('details', () => {
     subjects: [SUBJECT],
     resources: [RESOURCE, { resource: 'https://files.example', scope: 'read files' }],
     claims: { tenant: 'acme', groups: ['a'] },
-    tokenLifetimeSeconds: 60,
+    token_lifetime_seconds: 60,
   };
 
   describe('checkDetails', () => {
@@ -270,15 +270,15 @@ describe('details', () => {
 
     it.each([
       ['claims', { iss: 'x' }, /^must not set iss,/],
-      ['tokenLifetimeSeconds', 0, /^must be a whole number of seconds from 1 to 86400$/],
+      ['token_lifetime_seconds', 0, /^must be a whole number of seconds from 1 to 86400$/],
     ])('refuses %s as a whole', (kind, value, rule) => {
       const problem = { kind, position: undefined, rule: expect.stringMatching(rule) };
       expect(checkDetails({ ...NO_DETAILS, [kind]: value })).toEqual({ ok: false, problem });
     });
 
     it('accepts a lifetime of 1 to 86,400 whole seconds, or none', () => {
-      const accepts = (tokenLifetimeSeconds: unknown) =>
-        checkDetails({ ...NO_DETAILS, tokenLifetimeSeconds } as ClientDetails).ok;
+      const accepts = (token_lifetime_seconds: unknown) =>
+        checkDetails({ ...NO_DETAILS, token_lifetime_seconds } as ClientDetails).ok;
       expect([1, 60, 86_400, null].map(accepts)).toEqual([true, true, true, true]);
       expect([0, 86_401, 1.5, '60', true, {}].map(accepts)).toEqual([false, false, false, false, false, false]);
     });

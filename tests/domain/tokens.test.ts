@@ -198,6 +198,14 @@ describe('TokenPolicy', () => {
     ]);
   });
 
+  it('lets no claim of a client replace one of the service', () => {
+    const registration = { ...registrationOf({}), claims: { exp: 9, tenant: 'acme' } } as unknown as ClientRegistration;
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'absent' });
+    const { scope } = registration;
+    const claims = policy.claimsOf({ registration, scope, issuedAt: 1_000, tokenId: 'id' });
+    expect(claims).toMatchObject({ exp: 1_300, tenant: 'acme' });
+  });
+
   it('gives every token its lifetime, nbf = iat, and only the configured claims', () => {
     fc.assert(
       fc.property(

@@ -2,15 +2,17 @@ import { Option } from 'commander';
 import type { AddedClient, NewClientRequest } from '../../../application/clients-program/add-client.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { AUTHENTICATION_METHODS, type AuthenticationMethod } from '../../../domain/authentication-method.ts';
+import { withoutEmpty } from '../../../domain/client-details.ts';
 import type { CommandDefinition } from '../command-program.ts';
 import { EXIT, type Output, Problem } from '../outcome.ts';
 import { type Input, readSecret } from '../read-secret.ts';
 import { withStorage } from '../with-storage.ts';
 import { accepted, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { fieldsGiven } from './client-field-options.ts';
 import {
   collected,
-  EXPIRY_OPTIONS,
-  type ExpiryOptions,
+  DETAIL_OPTIONS,
+  type DetailOptions,
   expiryOf,
   JWKS_OPTION,
   NOT_TOKEN_CLAIMS,
@@ -18,16 +20,12 @@ import {
   SECRET_OPTIONS,
   type SecretOptions,
   SUBJECT_OPTIONS,
-  type SubjectOptions,
   subjectOf,
-  TOKEN_OPTIONS,
-  type TokenOptions,
-  tokenFieldsOf,
 } from './client-options.ts';
 import { clientOutput } from './client-output.ts';
 import { readJwks } from './read-jwks.ts';
 
-interface AddOptions extends SecretOptions, ExpiryOptions, TokenOptions, Partial<SubjectOptions> {
+interface AddOptions extends SecretOptions, DetailOptions {
   readonly name: string;
   readonly scope: string;
   readonly method: AuthenticationMethod;
@@ -46,8 +44,7 @@ const ADD_OPTIONS: readonly Option[] = [
   new Option('--resource <uri>', 'a resource that it may request (RFC 8707); repeatable')
     .argParser(collected)
     .default([], 'none'),
-  ...TOKEN_OPTIONS,
-  ...EXPIRY_OPTIONS,
+  ...DETAIL_OPTIONS,
   ...SECRET_OPTIONS,
 ];
 
@@ -84,7 +81,7 @@ async function requestOf(options: AddOptions, stdin: Input, clock: Clock): Promi
   if (misused !== undefined) throw new Problem(EXIT.usage, misused);
   const expiresAt = expiryOf(options, clock);
   const client = { clientName, scope, secret: undefined };
-  const common = { resources: resourcesOf(resource, options), ...tokenFieldsOf(options) };
+  const common = { resources: resourcesOf(resource, options), ...fieldsGiven(options) };
   if (method === 'private_key_jwt') {
     return { ...client, details: { keys: await readJwks(options.jwks ?? '', expiresAt), ...common } };
   }
@@ -98,11 +95,9 @@ async function requestOf(options: AddOptions, stdin: Input, clock: Clock): Promi
 
 /** A client with a secret without an id and nothing else is shown without its credentials. */
 function outputFor({ client, credentials, secret }: AddedClient, { secretStdin }: AddOptions): Output {
-  const { secrets, keys, federated_subjects, resources, claims, token_lifetime_seconds } = credentials;
+  const { authentication_methods: _methods, secrets, ...others } = credentials;
   const isPlain =
-    keys.length + federated_subjects.length + resources.length + Object.keys(claims).length === 0 &&
-    token_lifetime_seconds === null &&
-    secrets.every(({ secret_id }) => secret_id === null);
+    Object.keys(withoutEmpty(others)).length === 0 && secrets.every(({ secret_id }) => secret_id === null);
   const shown = { client, secret: secretStdin ? undefined : secret, ...(!isPlain && { credentials }) };
   return clientOutput(shown, [`Client ${client.client_id} is added.`]);
 }

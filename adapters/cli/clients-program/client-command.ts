@@ -1,7 +1,7 @@
 import type { AddClientProblem } from '../../../application/clients-program/add-client.ts';
 import type { ChangeProblem, ChangeRequest } from '../../../application/clients-program/change-client.ts';
 import type { ClientManagement } from '../../../application/clients-program/client-management.ts';
-import { DETAILS_MAX, type DetailsProblem } from '../../../domain/client-details.ts';
+import { describeDetailsProblem } from '../../../domain/client-details.ts';
 import { describeProblem } from '../../../domain/client-registration.ts';
 import type { Result } from '../../../domain/result.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
@@ -82,21 +82,4 @@ export async function accepted<Value>(
     throw new Problem(EXIT.refused, REFUSALS[problem](clientId), ...hints);
   }
   throw new Problem(EXIT.usage, 'kind' in problem ? describeDetailsProblem(problem) : `${describeProblem(problem)}.`);
-}
-
-const NAMES = {
-  clientSecret: 'end of the secret',
-  secrets: 'secret',
-  keys: 'key',
-  subjects: 'federated subject',
-  resources: 'resource',
-  claims: 'claims',
-  tokenLifetimeSeconds: 'lifetime of tokens',
-} as const;
-
-/** Which rule the details break, without a value. */
-function describeDetailsProblem({ kind, position, rule }: DetailsProblem): string {
-  return position === undefined && kind in DETAILS_MAX
-    ? `The number of ${NAMES[kind]}s ${rule}.`
-    : `The ${NAMES[kind]} ${rule}.`;
 }

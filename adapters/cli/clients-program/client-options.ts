@@ -1,14 +1,13 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Clock } from '../../../application/ports/clock.ts';
-import { type ClientClaims, NO_CLAIMS } from '../../../domain/client-claims.ts';
-import type { ClientDetails, FederatedSubject } from '../../../domain/client-details.ts';
-import { parseJson } from '../../../domain/parse-json.ts';
+import type { FederatedSubject } from '../../../domain/client-details.ts';
 import type { RegisteredResource } from '../../../domain/resource-indicator.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, CHOSEN_SECRET_COST } from '../../../domain/stored-secret.ts';
 import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
 import { SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
 import type { OutputOptions } from '../terminal.ts';
+import { FIELD_OPTIONS } from './client-field-options.ts';
 
 const SECONDS_OF_UNIT = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 
@@ -95,37 +94,24 @@ export function subjectOf({ issuer = '', subject = '', claim = {} }: Partial<Sub
   return { issuer, subject, claims: claim };
 }
 
-/** What the tokens of a client have. */
-export interface TokenOptions {
-  /** Whether it is an object that may be claims is for the domain to say. */
-  readonly tokenClaims?: ClientClaims;
-  /** Seconds; 0: as long as the deployment's. */
-  readonly tokenLifetime?: number;
+/** What `add` and `update` share of the details. Those of simple fields are read by `fieldsGiven`. */
+export interface DetailOptions extends ExpiryOptions, Partial<SubjectOptions> {
   /** Of the resources of this command. */
   readonly resourceScope?: string;
 }
 
-export const TOKEN_OPTIONS = [
+export const DETAIL_OPTIONS = [
   new Option('--resource-scope <scopes>', 'the only scopes of tokens for the resources that this command gives it'),
-  new Option('--token-claims <json>', "claims of its tokens, as a JSON object; '' for none").argParser(parseClaims),
-  new Option('--token-lifetime <seconds>', 'how long its tokens are valid at most; 0: as long as others').argParser(
-    parseLifetime,
-  ),
+  ...FIELD_OPTIONS,
+  ...EXPIRY_OPTIONS,
 ];
 
 /** Follows what is said about `--claim`. */
 export const NOT_TOKEN_CLAIMS = '; the claims of its tokens are --token-claims.';
 
-export function tokenFieldsOf({ tokenClaims, tokenLifetime }: TokenOptions) {
-  return {
-    ...(tokenClaims !== undefined && { claims: tokenClaims }),
-    ...(tokenLifetime !== undefined && { tokenLifetimeSeconds: tokenLifetime || null }),
-  } satisfies Partial<ClientDetails>;
-}
-
 export function resourcesOf(
   uris: readonly string[],
-  { resourceScope: scope }: TokenOptions,
+  { resourceScope: scope }: DetailOptions,
 ): readonly RegisteredResource[] {
   return scope === undefined ? uris : uris.map((resource) => ({ resource, scope }));
 }
@@ -161,17 +147,6 @@ function parseClaim(text: string, earlier: SubjectOptions['claim']): SubjectOpti
   if (end < 1) throw new InvalidArgumentError('It must be the path of a claim, = and its value.');
   if (Object.hasOwn(earlier, path)) throw new InvalidArgumentError(`The claim ${path} is given twice.`);
   return { ...earlier, [path]: text.slice(end + 1) };
-}
-
-function parseClaims(text: string): unknown {
-  const claims = text === '' ? NO_CLAIMS : parseJson(text);
-  if (claims !== undefined) return claims;
-  throw new InvalidArgumentError('It must be a JSON object that names nothing twice, such as {"tenant":"acme"}.');
-}
-
-function parseLifetime(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number of seconds: 600 is 10 minutes.');
 }
 
 /** The values of a repeatable option. */

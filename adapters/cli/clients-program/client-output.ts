@@ -4,6 +4,7 @@ import { uriOf } from '../../../domain/resource-indicator.ts';
 import type { Output } from '../outcome.ts';
 import { shortened } from '../printable.ts';
 import { fieldsOf, fieldTable, type Rows, textTable } from '../text-table.ts';
+import { rowsOfFields } from './client-field-options.ts';
 
 /** The columns of a list. */
 export const LIST_COLUMNS = [
@@ -90,8 +91,7 @@ export function problemsOf(
 }
 
 function rowsOfCredentials(credentials: CredentialsDocument): Rows {
-  const { authentication_methods, secrets, keys, federated_subjects, resources, claims } = credentials;
-  const { token_lifetime_seconds } = credentials;
+  const { authentication_methods, secrets, keys, federated_subjects, resources } = credentials;
   return [
     ['authenticates by', authentication_methods.join(', ') || 'nothing'],
     ...secrets.map((secret) => {
@@ -109,8 +109,7 @@ function rowsOfCredentials(credentials: CredentialsDocument): Rows {
     ...resources.map((entry) => {
       return ['resource', typeof entry === 'string' ? entry : `${entry.resource} with the scopes ${entry.scope}`];
     }),
-    ...Object.entries(Object(claims)).map(([name, value]) => ['claim', `${name}: ${JSON.stringify(value)}`]),
-    ...(token_lifetime_seconds === null ? [] : [['lifetime of tokens', `at most ${token_lifetime_seconds} s`]]),
+    ...rowsOfFields(credentials),
   ];
 }
 

@@ -4,23 +4,20 @@ import type { Clock } from '../../../application/ports/clock.ts';
 import { EXIT, Problem } from '../outcome.ts';
 import type { OutputOptions } from '../terminal.ts';
 import { type ClientCommand, changed, PROGRAM_NAME } from './client-command.ts';
+import { fieldsGiven } from './client-field-options.ts';
 import {
   collected,
-  EXPIRY_OPTIONS,
-  type ExpiryOptions,
+  DETAIL_OPTIONS,
+  type DetailOptions,
   expiryOf,
   NOT_TOKEN_CLAIMS,
   resourcesOf,
   SUBJECT_OPTIONS,
-  type SubjectOptions,
   subjectOf,
-  TOKEN_OPTIONS,
-  type TokenOptions,
-  tokenFieldsOf,
 } from './client-options.ts';
 import { readJwks } from './read-jwks.ts';
 
-interface UpdateOptions extends OutputOptions, ExpiryOptions, TokenOptions, Partial<SubjectOptions> {
+interface UpdateOptions extends OutputOptions, DetailOptions {
   readonly name?: string;
   readonly scope?: string;
   readonly addKey?: string;
@@ -58,8 +55,7 @@ export const UPDATE_COMMAND: ClientCommand<UpdateOptions> = {
     ...SUBJECT_OPTIONS,
     repeatable('--add-resource <uri>', 'let it request a resource (RFC 8707)'),
     repeatable('--remove-resource <uri>', 'remove a resource'),
-    ...TOKEN_OPTIONS,
-    ...EXPIRY_OPTIONS,
+    ...DETAIL_OPTIONS,
   ],
   async run(clients, options, clientId) {
     return changed(clients, clientId, await updateOf(options, clients.clock), 'is changed');
@@ -82,26 +78,15 @@ async function updateOf(options: UpdateOptions, clock: Clock): Promise<ClientUpd
       keys: addKey === undefined ? [] : await readJwks(addKey, expiryOf(options, clock)),
       subjects: addSubject ? [subjectOf({ ...options, claim })] : [],
       resources: resourcesOf(addResource, options),
-      ...tokenFieldsOf(options),
+      ...fieldsGiven(options),
     },
   };
 }
 
 /** What is wrong with the combination of options, if anything. */
 function misusedOption(options: UpdateOptions): string | undefined {
-  const { addKey, addSubject, removeSubject, issuer, subject, claim = {}, expiresIn, expiresAt } = options;
-  const changes = [
-    'name',
-    'scope',
-    'addKey',
-    'removeKey',
-    'addSubject',
-    'removeSubject',
-    'addResource',
-    'removeResource',
-    'tokenClaims',
-    'tokenLifetime',
-  ];
+  const { name, scope, addKey, removeKey, addSubject, removeSubject, addResource, removeResource } = options;
+  const { issuer, subject, claim = {}, expiresIn, expiresAt } = options;
   const hasSubject = addSubject || removeSubject;
   if (hasSubject && (issuer === undefined || subject === undefined))
     return 'A federated subject needs --issuer and --subject.';
@@ -112,6 +97,8 @@ function misusedOption(options: UpdateOptions): string | undefined {
     return '--resource-scope needs --add-resource.';
   if (addKey === undefined && (expiresIn ?? expiresAt) !== undefined)
     return 'Only a key that is added can expire: give --add-key.';
-  const isGiven = changes.some((name) => Reflect.get(options, name) !== undefined);
-  return isGiven ? undefined : 'Give what to change, such as --name or --add-key.';
+  const change = name ?? scope ?? addKey ?? removeKey ?? addSubject ?? removeSubject ?? addResource ?? removeResource;
+  return change !== undefined || Object.keys(fieldsGiven(options)).length > 0
+    ? undefined
+    : 'Give what to change, such as --name or --add-key.';
 }

@@ -9,6 +9,12 @@ import { runClients } from '../../../adapters/cli/clients-program/run-clients.ts
 import { explainCommand } from '../../../adapters/cli/federated-jwt/explain-command.ts';
 import { readClientsFile } from '../../../adapters/files/clients-file.ts';
 import { openExplain } from '../../../config/programs/open-explain.ts';
+import {
+  CLIENT_FIELD_NAMES,
+  CLIENT_FIELDS,
+  type ClientFieldName,
+  type ClientFields,
+} from '../../../domain/client-fields.ts';
 import { writeClientsFile } from '../../support/bulk-clients.ts';
 import { CREATE_CLIENTS, clientsTable } from '../../support/clients-table.ts';
 import { freshTables } from '../../support/details-tables.ts';
@@ -62,6 +68,12 @@ describe('exports and imports', () => {
       resources: ['https://api.example/', 'urn:a'],
     },
   ];
+
+  /** A value of each simple field, and the options that set it. */
+  const FIELDS: { readonly [Name in ClientFieldName]: readonly [ClientFields[Name], ...(readonly string[])] } = {
+    claims: [{ tenant: 'acme' }, '--token-claims', '{"tenant":"acme"}'],
+    token_lifetime_seconds: [60, '--token-lifetime', '60'],
+  };
 
   let source: TestDatabase;
   let target: TestDatabase;
@@ -123,6 +135,26 @@ describe('exports and imports', () => {
       expect((await onFile(['export'])).stdout).toBe(back.stdout);
       expect(await onTarget(['import', file])).toMatchObject({ exitCode: 0 });
       expect(await rowsOf(target)).toEqual(await rowsOf(source));
+    });
+
+    it.each(CLIENT_FIELD_NAMES)('keep %s, which add and update set, and which output shows', async (name) => {
+      const [value, ...options] = FIELDS[name];
+      const field = { [name]: value };
+      await store(clients, [{ ...GOOD_CLIENT, ...field }]);
+      await clients(['export', file]);
+      expect(JSON.parse(await readFile(file, 'utf8'))).toEqual([{ ...GOOD_CLIENT, ...BARE, ...field }]);
+      await onTarget(['import', file]);
+      expect(await rowsOf(target)).toEqual(await rowsOf(source));
+      expect((await onTarget(['export'])).stdout).toBe(await readFile(file, 'utf8'));
+      expect((await onTarget(['show', 'good-client', '--json'])).json()).toMatchObject(field);
+      expect((await onTarget(['list', '--json'])).json()).toMatchObject([field]);
+      const ofNew = ['--name', 'New', '--scope', 'read', '--json'];
+      expect((await clients(['add', 'with', ...ofNew, ...options])).json()).toMatchObject(field);
+      await clients(['add', 'without', ...ofNew]);
+      const updated = await clients(['update', 'without', '--json', ...options]);
+      expect(updated.json()).toMatchObject(field);
+      const recorded = CLIENT_FIELDS[name].recorded(value as never);
+      expect(updated.audit).toMatchObject([{ changed: [name], after: { [name]: recorded } }]);
     });
 
     it('make the target the same with --replace, also where it had more, and keep its locks', async () => {

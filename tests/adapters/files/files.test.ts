@@ -109,7 +109,7 @@ describe('the clients file', () => {
             secrets: [{ secret_id: 'cs1', name: 'new', encoded: BCRYPT, expires_at: 9 }],
             resources: ['https://api.example', SCOPED],
             claims: OF_TOKENS.claims,
-            tokenLifetimeSeconds: 60,
+            token_lifetime_seconds: 60,
           },
         },
       ]);

@@ -1,0 +1,69 @@
+import { type ClientClaims, NO_CLAIMS, ruleOfClaims } from './client-claims.ts';
+import { ruleOfLifetime } from './token-lifetime.ts';
+
+/**
+ * The simple fields of a client, each one value. They have these names and values in the column `details`, in clients files and in
+ * `--json`. Everything that handles clients takes them from {@link CLIENT_FIELDS}.
+ */
+export interface ClientFields {
+  /** At the root of the payload of each token. */
+  readonly claims: ClientClaims;
+  /** The longest lifetime of the client's tokens, in seconds; null: as long as the deployment's. */
+  readonly token_lifetime_seconds: number | null;
+}
+
+/** What the audit log says of them. */
+export interface RecordedFields extends Omit<ClientFields, 'claims'> {
+  /** Names only: a value may be about a person. */
+  readonly claims: readonly string[];
+}
+
+export type ClientFieldName = keyof ClientFields;
+
+interface ClientField<Value, Recorded> {
+  /** In messages. */
+  readonly label: string;
+  /** Of a client that says nothing about it. */
+  readonly empty: Value;
+  /** The rule that a value breaks, if it breaks one: a file or a row may have anything. Never quotes the value. */
+  ruleOf(value: unknown): string | undefined;
+  recorded(value: Value): Recorded;
+}
+
+/** A row for each field. The order is that of files and output. */
+export const CLIENT_FIELDS: {
+  readonly [Name in ClientFieldName]: ClientField<ClientFields[Name], RecordedFields[Name]>;
+} = {
+  claims: {
+    label: 'claims',
+    empty: NO_CLAIMS,
+    ruleOf: ruleOfClaims,
+    recorded: (claims) => Object.keys(Object(claims)),
+  },
+  token_lifetime_seconds: {
+    label: 'lifetime of tokens',
+    empty: null,
+    ruleOf: ruleOfLifetime,
+    recorded: (seconds) => seconds,
+  },
+};
+
+export const CLIENT_FIELD_NAMES = Object.keys(CLIENT_FIELDS) as readonly ClientFieldName[];
+
+/** What is made of each field, under its name. */
+export function eachField<Made>(make: (name: ClientFieldName) => Made): { readonly [Name in ClientFieldName]: Made } {
+  return Object.fromEntries(CLIENT_FIELD_NAMES.map((name) => [name, make(name)])) as Record<ClientFieldName, Made>;
+}
+
+export const NO_FIELDS = eachField((name) => CLIENT_FIELDS[name].empty) as ClientFields;
+
+/** The simple fields alone. */
+export function simpleFieldsOf(client: ClientFields): ClientFields {
+  return eachField((name) => client[name]) as ClientFields;
+}
+
+/** What the audit log says of the simple fields. */
+export function recordedFieldsOf(client: ClientFields): RecordedFields {
+  const recorded = <Name extends ClientFieldName>(name: Name) => CLIENT_FIELDS[name].recorded(client[name]);
+  return eachField(recorded) as unknown as RecordedFields;
+}
