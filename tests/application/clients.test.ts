@@ -711,6 +711,27 @@ describe('clientChangeEvents', () => {
     expect(changeLog.events()).toEqual([]);
   });
 
+  it.each([
+    [0, []],
+    [1, ['client_removed', 'change_unconfirmed']],
+  ])('says so of a change of which only %i events could be recorded', (most, expected) => {
+    const written: string[] = [];
+    const full = {
+      record({ event }: { readonly event: string }) {
+        if (written.length >= most && event !== 'change_unconfirmed') throw new Error('no space left');
+        written.push(event);
+      },
+    };
+    const parts = { changeLog: full, clock: new FixedClock(NOW), ids: new RandomIdGenerator() };
+    const removal: ClientChange = { kind: 'client', before: { client: { ...A_CLIENT, id: '1' }, details: NO_DETAILS } };
+    const both = new RecordChanges<ClientChange>(parts, (made, common) => [
+      ...clientChangeEvents(made, common),
+      ...clientChangeEvents(made, common),
+    ]);
+    expect(() => both.record(removal, undefined)).toThrow('no space left');
+    expect(written).toEqual(expected);
+  });
+
   it('names the change that was not confirmed', async () => {
     await store.add(A_CLIENT);
     recorder.unconfirmed();

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
@@ -829,6 +829,59 @@ describe('Batches', () => {
 });
 
 describe('the costs of stored secrets', () => {
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  /** Costs that nobody can read, in so many milliseconds, and the seconds at which somebody has tried to. */
+  function unreadable(takesMs = 0) {
+    jest.useFakeTimers();
+    const begin = performance.now();
+    const triedAt: number[] = [];
+    const find = async () => {
+      triedAt.push((performance.now() - begin) / 1_000);
+      if (takesMs > 0) await new Promise((resolve) => setTimeout(resolve, takesMs));
+      return undefined;
+    };
+    return { triedAt, find };
+  }
+
+  it('are tried to be read after a second, then after twice as long each time, five minutes at most', async () => {
+    const { triedAt, find } = unreadable();
+    const reading = readCosts(find, () => {});
+    await reading.start();
+    await jest.advanceTimersByTimeAsync(1_200_000);
+    expect(triedAt).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 811, 1_111]);
+    expect(reading.isClosed).toBe(false);
+    reading.close();
+    await jest.advanceTimersByTimeAsync(1_200_000);
+    expect([triedAt.length, reading.isClosed]).toEqual([12, true]);
+  });
+
+  it('are not tried to be read before thirty times as long as the last attempt took', async () => {
+    const { triedAt, find } = unreadable(2_000);
+    void readCosts(find, () => {}).start();
+    await jest.advanceTimersByTimeAsync(125_000);
+    expect(triedAt).toEqual([0, 62, 124]);
+  });
+
+  it('hold up a start for half a second at most', async () => {
+    const { triedAt, find } = unreadable(2_000);
+    const storage = { name: 'client repository', readiness: () => ({ ready: true }) as const, close: async () => {} };
+    const { readCosts: read, dependency } = followCosts(storage, find);
+    let goesOn = false;
+    const started = read(() => {}).then(() => {
+      goesOn = true;
+    });
+    await jest.advanceTimersByTimeAsync(499);
+    expect(goesOn).toBe(false);
+    await jest.advanceTimersByTimeAsync(1);
+    await started;
+    await dependency.close();
+    await jest.advanceTimersByTimeAsync(500_000);
+    expect(triedAt).toEqual([0]);
+  });
+
   it('reads the costs before it resolves, and not again', async () => {
     const found: (readonly number[])[] = [];
     let asked = 0;
