@@ -20,6 +20,7 @@ import {
   type BrokenRegistration,
   type ClientRow,
   candidatesOfRow,
+  inspectRows,
   keysOfRow,
   logBroken,
   lookupOfRow,
@@ -217,6 +218,31 @@ describe('the row of a client', () => {
       expect(keysOfRow(undefined, other, log, NOW)).toEqual({ lookup: { kind: 'unknown' }, keys: [] });
     }
     expect(lines).toEqual([]);
+  });
+
+  it('is counted for the operator if it gets no token, or if its secret is easy to guess', () => {
+    const strong = clientSecret.replace('$04$', '$10$');
+    const good = rowOf({}, { clientSecret: strong });
+    expect(inspectRows([good, rowOf({}, { clientSecret: NO_SECRET })], NOW)).toEqual([]);
+    const broken = [
+      rowOf({ claims: [] }, { clientSecret: strong }),
+      rowOf({}, { clientSecret: 'plain' }),
+      rowOf({}, { clientSecret: '{noop}plain' }),
+      rowOf({ claims: [] }, { clientSecret: lock(strong) }),
+    ];
+    const weak = [rowOf(), rowOf({}, { clientSecret: lock(clientSecret) }), rowOf({ client_secret_generated: true })];
+    expect(inspectRows([good, ...broken, ...weak], NOW)).toEqual([
+      {
+        state: 'note',
+        text: 'registered clients that get no token: 3',
+        fix: 'npm run clients -- list --state broken names them and their problems',
+      },
+      {
+        state: 'note',
+        text: 'registered clients with a secret that no program generated, of a BCrypt cost below 10: 2',
+        fix: 'npm run clients -- list names them',
+      },
+    ]);
   });
 
   it('has the conditions of its rules for an identity, if they can be read', () => {
@@ -842,8 +868,8 @@ describe('AuthenticateByKey', () => {
     [`${ISSUER} or https://second.test`, { aud: 'https://other.test' }, {}],
     ['300', { exp: NOW + 331 }, {}],
   ])('tells everybody what an assertion should have, or what is wrong: %s', async (shown, claims, header) => {
-    const answer = await world().authenticate.execute(presented(assertionOf(claims, header)));
-    expect(answer).toMatchObject({ ok: false, problem: { shown } });
+    const response = await world().authenticate.execute(presented(assertionOf(claims, header)));
+    expect(response).toMatchObject({ ok: false, problem: { shown } });
   });
 
   it.each<[RefusalReason, string, string | undefined, object, object?, Seal?]>([

@@ -4,6 +4,7 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 import { problemOf, type Readiness, severityOf, statesOf } from '../../application/ports/health-check.ts';
 import { UsedAssertionsFull } from '../../application/ports/used-assertions.ts';
 import { SlotsExhausted, verificationFault } from '../../application/ports/verification-slots.ts';
+import { fine, note, problem } from '../../domain/finding.ts';
 import { inWords, problemIn } from '../../domain/problem.ts';
 
 describe('what the checks of a service say', () => {
@@ -42,6 +43,16 @@ describe('what the checks of a service say', () => {
   it('is what a fault carries, if it carries a problem', () => {
     expect(problemIn(Object.assign(new Error('full'), { problem: PROBLEM }))).toBe(PROBLEM);
     expect([new Error('full'), undefined, null, 'full'].map(problemIn)).toEqual(Array(4).fill(undefined));
+  });
+});
+
+describe('what a check finds', () => {
+  it('is fine, worth knowing or in the way, with what to do about it', () => {
+    expect([fine('a'), note('b', 'do'), problem('c', undefined)]).toEqual([
+      { state: 'ok', text: 'a' },
+      { state: 'note', text: 'b', fix: 'do' },
+      { state: 'problem', text: 'c', fix: undefined },
+    ]);
   });
 });
 
