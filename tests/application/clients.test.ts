@@ -723,6 +723,9 @@ describe('clientChangeEvents', () => {
     await store.change(ID, (stored) => success(stored));
     await store.change(ID, () => failure('a problem'));
     expect(changeLog.events()).toHaveLength(1);
+    const same: StoredClient = { client: { ...A_CLIENT, id: '1' }, details: NO_DETAILS };
+    const common = { at: NOW, change_id: 'a change', database_role: undefined };
+    expect(clientChangeEvents({ kind: 'client', before: same, after: same }, common)).toEqual([]);
   });
 
   it('lets a change fail that cannot be recorded', async () => {
