@@ -112,5 +112,5 @@ function unstorableFields(client: NewClient, position: number): readonly ImportP
 }
 
 function describeRepetition({ position, first }: { position: number; first: number }): ImportProblem {
-  return { position, text: `${MEMBER_NAMES.clientId} is that of entry ${first}` };
+  return { position, text: `${MEMBER_NAMES.clientId} is that of`, other: first };
 }

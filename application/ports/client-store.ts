@@ -149,7 +149,15 @@ export interface ClientStore {
 export interface ImportProblem {
   readonly position?: number;
   readonly text: string;
+  /** The position of another entry, with which the text ends. */
+  readonly other?: number;
 }
 
-/** A valid registration with a secret that is `{noop}` or a BCrypt encoding, or what is wrong with the entry. */
-export type ImportEntry = Result<NewClient, readonly ImportProblem[]>;
+/** A client of a file, with a secret that is `{noop}`, a BCrypt encoding or none. */
+export interface FileClient extends NewClient {
+  /** The path of the new file that gets its secret, if the client has none yet. */
+  readonly generateTo?: string;
+}
+
+/** A valid registration, or what is wrong with the entry. */
+export type ImportEntry = Result<FileClient, readonly ImportProblem[]>;

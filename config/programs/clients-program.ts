@@ -16,6 +16,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { createHashing } from '../pool-work.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
+import { secretSources } from '../settings/secret-sources.ts';
 import { dryRunKeptByNpm, npmHint } from '../settings/setting-doubts.ts';
 import { openProgramAudit, type ProgramStreams } from './open-program-audit.ts';
 import { readRuleCheck } from './rule-check.ts';
@@ -62,7 +63,12 @@ export function manageClients(
     more,
     encodeSecret,
     clock,
-    streamClientsFile,
+    streamClientsFile: (chunks, format) =>
+      streamClientsFile(chunks, format, {
+        plain: 'accepted',
+        generate: 'refused',
+        read: secretSources(environment, readTextFile),
+      }),
     formatClient,
     version: programVersion(),
   });

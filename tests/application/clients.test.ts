@@ -782,7 +782,7 @@ describe('importClients', () => {
       [client('a'), client('b')],
       [client('c'), client('b')],
     ]);
-    expect(imported).toEqual(failure([{ position: 3, text: 'client_id is that of entry 1' }]));
+    expect(imported).toEqual(failure([{ position: 3, text: 'client_id is that of', other: 1 }]));
     expect(await storedIds()).toEqual([]);
   });
 

@@ -9,6 +9,7 @@ import { runClients } from '../../../adapters/cli/clients-program/run-clients.ts
 import { explainCommand } from '../../../adapters/cli/federated-jwt/explain-command.ts';
 import { readClientsFile } from '../../../adapters/files/clients-file.ts';
 import { openExplain } from '../../../config/programs/open-explain.ts';
+import { failure } from '../../../domain/result.ts';
 import { writeClientsFile } from '../../support/bulk-clients.ts';
 import { CREATE_CLIENTS, clientsTable } from '../../support/clients-table.ts';
 import { freshTables } from '../../support/details-tables.ts';
@@ -18,6 +19,9 @@ import { createSqliteFile } from '../../support/sqlite-file.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { PLATFORMS, platformOf, ruleOf, WorkloadIssuer, WorkloadKey } from '../../support/workload-issuer.ts';
 import { clientsInProcess, clientsProgram, type Run, type RunClients } from './clients-program.ts';
+
+/** A service whose clients file refers to no secret. */
+const SERVICE = { plain: 'accepted', generate: 'refused', read: () => failure('refers to nothing') } as const;
 
 describe('exports and imports', () => {
   const HASH = GOOD_CLIENT.client_secret;
@@ -176,7 +180,10 @@ describe('exports and imports', () => {
       const { stdout } = await clients(['export']);
       const [a, b] = ['a', 'b'].map((client_id) => JSON.stringify({ ...GOOD_CLIENT, client_id, ...BARE }));
       expect(stdout).toBe(`[\n${a},\n${b}\n]\n`);
-      expect(readClientsFile(stdout)).toMatchObject({ ok: true, value: [{ clientId: 'a' }, { clientId: 'b' }] });
+      expect(readClientsFile(stdout, SERVICE)).toMatchObject({
+        ok: true,
+        value: [{ clientId: 'a' }, { clientId: 'b' }],
+      });
     });
 
     it('writes an empty array if there is no client, and only ids of a prefix', async () => {
@@ -364,8 +371,12 @@ describe('imports', () => {
     });
 
     it.each([
-      ['is not an array', { ...PLAIN_CLIENT }, 'must be a JSON array'],
-      ['lacks a member', [GOOD_CLIENT, { ...PLAIN_CLIENT, scope: undefined }], 'entry 1: scope is missing'],
+      ['is not an array', 'text', 'must be a JSON array'],
+      [
+        'lacks a member',
+        [GOOD_CLIENT, { ...PLAIN_CLIENT, scope: undefined }],
+        'entry 1: client plain-client: scope is missing',
+      ],
       ['names a client twice', [GOOD_CLIENT, GOOD_CLIENT], 'entry 1: client_id is that of entry 0'],
       [
         'has half a surrogate pair',
