@@ -1,5 +1,4 @@
 import { Command, CommanderError, Option } from 'commander';
-import { COMPLETE, completionsOf } from './completion.ts';
 import { type Answer, type AnswerStream, EXIT } from './outcome.ts';
 import type { AnswerOptions, Terminal } from './terminal.ts';
 import { partsOf, problemOf, type StorageTexts } from './with-storage.ts';
@@ -84,10 +83,6 @@ export function createProgram({ name, version, description, notes }: ProgramPage
 
 /** Runs the program with these arguments, and returns the exit code. Rejects only on a bug. */
 export async function runProgram(program: Command, args: readonly string[], terminal: Terminal): Promise<number> {
-  if (args[0] === COMPLETE) {
-    terminal.writeHelp(`${completionsOf(program, args.slice(1)).join('\n')}\n`);
-    return EXIT.done;
-  }
   try {
     await program.parseAsync([...args], { from: 'user' });
   } catch (problem) {

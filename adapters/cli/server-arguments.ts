@@ -1,5 +1,3 @@
-import { COMPLETE } from './completion.ts';
-
 /** A server program: it takes its settings from the environment, and explains them on its help page. */
 export interface ServerPage {
   /** The subject of what it reports, such as `The service`. */
@@ -26,7 +24,6 @@ interface ArgumentsAnswer {
 export function answerArguments(page: ServerPage, args: readonly string[]): ArgumentsAnswer | undefined {
   const [first] = args;
   if (first === undefined) return undefined;
-  if (first === COMPLETE) return { text: '--help\n--version\n', exitCode: 0 };
   if (args.includes('--help') || args.includes('-h')) return { text: helpPage(page), exitCode: 0 };
   if (first === '--version') return { text: `${page.version}\n`, exitCode: 0 };
   const [name = 'PORT'] = page.settings.map(([setting]) => setting).filter((setting) => setting === nameIn(first));

@@ -63,9 +63,15 @@ const KEY = z
     return z.NEVER;
   });
 
-const SECRET = entryOf({ secret_id: TEXT, name: TEXT, client_secret: TEXT, expires_at: TIME }).transform(
-  ({ client_secret: encoded, ...secret }): NamedSecret => ({ ...secret, encoded }),
-);
+const GENERATED = z.literal(true, 'must be true').exactOptional();
+
+const SECRET = entryOf({
+  secret_id: TEXT,
+  name: TEXT,
+  client_secret: TEXT,
+  expires_at: TIME,
+  generated: GENERATED,
+}).transform(({ client_secret: encoded, ...secret }): NamedSecret => ({ ...secret, encoded }));
 
 /** A record would leave out a condition called `__proto__`, so that the rule would accept more than is written. */
 const SUBJECT = entryOf({
@@ -82,6 +88,8 @@ const SUBJECT = entryOf({
 const RESOURCE = 'must be a URI, or an object with resource and scope';
 
 const DETAILS = {
+  client_secret_expires_at: TIME,
+  client_secret_generated: GENERATED,
   secrets: listOf(SECRET),
   jwks: z.looseObject({ keys: z.array(KEY, 'must be an array') }, 'must be a JWK set').exactOptional(),
   federated_subjects: listOf(SUBJECT),
@@ -94,8 +102,12 @@ const DOCUMENT = entryOf(DETAILS);
 
 function detailsOf(document: z.output<typeof DOCUMENT>) {
   const { secrets, jwks, federated_subjects: subjects, resources, claims } = document;
+  const { client_secret_expires_at: expires_at, client_secret_generated: generated } = document;
   const { token_lifetime_seconds: tokenLifetimeSeconds } = document;
   return {
+    ...((expires_at ?? generated) !== undefined && {
+      clientSecret: { ...(expires_at !== undefined && { expires_at }), ...(generated && { generated }) },
+    }),
     ...(secrets && { secrets }),
     ...(jwks && { keys: jwks.keys }),
     ...(subjects && { subjects }),

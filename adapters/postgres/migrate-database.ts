@@ -35,6 +35,8 @@ interface Step {
   readonly statement: string;
   /** What an operator is told of it; of several equal ones, once. */
   readonly done: string;
+  /** This role may not run it: it is not the owner of the table. */
+  readonly forOwner?: boolean | undefined;
 }
 
 /**
@@ -62,10 +64,16 @@ export async function migrateDatabase(
       const there = new Set(created.map(({ name }) => name));
       const steps = await creationSteps(client, connection, created);
       // Not before the tables are there, whose schemas the grants name.
-      if (!dryRun) for (const { statement } of steps) await client.query(statement);
+      if (!dryRun) for (const { statement, forOwner } of steps) if (!forOwner) await client.query(statement);
       const [schema = ''] = schemas;
       const grants = grantTo === undefined ? [] : await grantSteps(client, grantTo, roleFor, there, schema);
       const all = [...steps, ...grants];
+      const forOwner = all
+        .filter((step) => step.forOwner)
+        .map(({ statement }) => `${statement.replaceAll(/\s+/g, ' ')};`);
+      if (forOwner.length > 0) {
+        throw unusable({ code: 'owner', text: 'the owner, another role, has to run', fix: forOwner.join(' ') });
+      }
       if (dryRun) return all.map(({ statement }) => statement.replace(/;?$/, ';'));
       for (const { statement } of grants) await client.query(statement);
       await client.query('commit');
@@ -97,22 +105,30 @@ async function creationSteps(
     if (name === 'clients') isNew = true;
   }
   if (isNew) return steps;
-  const hasDetails = (await client.query(FIND_DETAILS)).rowCount === 1;
+  const [found] = (await client.query<FoundClients>(FIND_CLIENTS_TABLE)).rows;
+  const { hasDetails, hasIndex, owned } = found ?? { hasDetails: false, hasIndex: false, owned: false };
   const done = hasDetails ? 'Added: the index of identities in clients' : 'Added: the column details of clients';
-  const hasIndex = (await client.query(FIND_SUBJECT_INDEX)).rowCount === 1;
-  const index = hasIndex ? [] : [{ statement: SUBJECT_INDEX, done }];
+  const step = (statement: string) => ({ statement, done, forOwner: !owned });
+  const index = hasIndex ? [] : [step(SUBJECT_INDEX)];
   // Another application may have added the column, and knows nothing of the index.
   if (hasDetails) return [...steps, ...index];
   const { rows: readers } = await client.query<{ readonly role: string }>(FIND_READERS);
   const roles = readers.map(({ role }) => role).join(', ');
-  const grant = roles === '' ? [] : [{ statement: `grant select (details) on clients to ${roles}`, done }];
-  return [...steps, { statement: ADD_DETAILS, done }, ...grant, ...index];
+  const grant = roles === '' ? [] : [step(`grant select (details) on clients to ${roles}`)];
+  return [...steps, step(ADD_DETAILS), ...grant, ...index];
 }
 
-const FIND_DETAILS = `select from pg_catalog.pg_attribute where attrelid = pg_catalog.to_regclass('clients')::oid
-  and attname = 'details' and not attisdropped`;
+interface FoundClients {
+  readonly hasDetails: boolean;
+  readonly hasIndex: boolean;
+  /** Of this role or one that it is a member of. */
+  readonly owned: boolean;
+}
 
-const FIND_SUBJECT_INDEX = `select from pg_catalog.pg_class where oid = pg_catalog.to_regclass('clients_federated_subjects')::oid`;
+const FIND_CLIENTS_TABLE = `select pg_catalog.pg_has_role(relowner, 'usage') as "owned",
+    pg_catalog.to_regclass('clients_federated_subjects')::oid is not null as "hasIndex",
+    exists (select from pg_catalog.pg_attribute where attrelid = pg_class.oid and attname = 'details' and not attisdropped) as "hasDetails"
+  from pg_catalog.pg_class where oid = pg_catalog.to_regclass('clients')::oid`;
 
 /** Roles that may read columns of the table one by one: a service that runs with one of them reads the new column at once. */
 const FIND_READERS = `select case when grantee = 0::oid then 'public' else grantee::regrole::text end as "role"
@@ -161,10 +177,7 @@ async function grantSteps(
     );
     const { held, may } = rows[0] ?? {};
     if (held) continue;
-    if (may === false) {
-      throw unusable({ code: 'owner', text: 'the owner, another role, has to run', fix: `${grant};` });
-    }
-    steps.push({ statement: grant, done: `Granted: ${grant.replace('grant ', '')}` });
+    steps.push({ statement: grant, done: `Granted: ${grant.replace('grant ', '')}`, forOwner: may === false });
   }
   return steps;
 }

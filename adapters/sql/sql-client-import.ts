@@ -199,8 +199,11 @@ export class SqlClientImport implements ClientImport {
   }
 }
 
+/** What a new secret in the column replaces. */
+const NO_MARKS = { client_secret_expires_at: null, client_secret_generated: null };
+
 /** The kinds that are given. A kind without entries is null, and replaces what is stored. */
 function givenText(details: Partial<ClientDetails>): string {
   const none = Object.keys(documentOf(details)).map((field) => [field, null]);
-  return JSON.stringify({ ...Object.fromEntries(none), ...documentOf(withoutEmpty(details)) });
+  return JSON.stringify({ ...NO_MARKS, ...Object.fromEntries(none), ...documentOf(withoutEmpty(details)) });
 }

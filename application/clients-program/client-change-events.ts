@@ -37,7 +37,7 @@ function recorded(stored: StoredClient | undefined, now: number): RecordedClient
     scope,
     state,
     bcrypt_cost,
-    secrets: secrets.map(({ expired: _expired, bcrypt_cost: _cost, ...secret }) => secret),
+    secrets: secrets.map(({ secret_id, name, expires_at }) => ({ secret_id, name, expires_at })),
     keys: keys.map(({ key_id, kid, expires_at }) => ({ key_id, kid, expires_at })),
     federated_subjects,
     resources,

@@ -31,10 +31,11 @@ export function describeClient(stored: StoredClient, now: number): DescribedClie
 
 /** Describes credentials, also those of a disabled client, which come back when it is enabled. */
 function describeCredentials(clientSecret: string, details: StoredDetails, now: number): CredentialsDocument {
-  const withoutId: readonly Partial<NamedSecret>[] = hasSecretWithoutId(clientSecret) ? [{}] : [];
+  const own = hasSecretWithoutId(clientSecret) ? [details.clientSecret ?? {}] : [];
+  const withoutId: readonly Partial<NamedSecret>[] = own;
   const secrets = [...withoutId, ...details.secrets].map((secret) => {
     const bcrypt_cost = costOf(secret.encoded ?? unlock(clientSecret));
-    return { ...shownOf(secret), bcrypt_cost, expired: hasExpired(secret, now) };
+    return { ...shownOf(secret), bcrypt_cost, expired: hasExpired(secret, now), generated: secret.generated === true };
   });
   const keys = details.keys.map((key) => {
     const { key_id, jwk, expires_at = null } = key;

@@ -17,6 +17,7 @@ import {
 } from '../../adapters/system/inspect-host.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { ownersProblems, readTextFile } from '../../adapters/system/read-text-file.ts';
+import { SystemClock } from '../../adapters/system/system.ts';
 import { type ClientRow, inspectRows } from '../../application/client-lookup.ts';
 import type { CheckState } from '../../application/ports/health-check.ts';
 import { type Finding, fine, type Inspection, note, problem } from '../../application/ports/inspection.ts';
@@ -174,7 +175,7 @@ async function inspectFile({ DATABASE_FILE: file = '' }: Settings, isRunning: bo
   });
   if (!(opened instanceof FileReader)) return [problem(opened.text, opened.fix)];
   const state = opened.readiness();
-  const findings = state.ready ? inspectRows(opened.read<ClientRow>(LIST_ROWS)) : [];
+  const findings = state.ready ? inspectRows(opened.read<ClientRow>(LIST_ROWS), new SystemClock().now()) : [];
   await opened.close();
   if (!state.ready) return [problem(state.reason.text, state.reason.fix)];
   const notes = state.note === undefined ? [] : [note(state.note.text, state.note.fix)];

@@ -217,6 +217,24 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
         expect(await select('first-id', 'client-3')).toBeUndefined();
       });
 
+      test('refuses the secret without an id once it has expired, and takes another one', async () => {
+        await under.add(A_CLIENT);
+        await under.add({ ...A_CLIENT, clientId: 'client-2' });
+        await under.setDetails('client-1', {
+          clientSecret: { expires_at: 1_000_000_000 },
+          secrets: [secret('second-id', 2)],
+        });
+        await under.setDetails('client-2', { clientSecret: { expires_at: 4_000_000_000 } });
+        const registered = async (clientId: string, secretId?: string) => {
+          const lookup = await under.repository.findByClientId(clientId, secretId);
+          return lookup.kind === 'found' ? lookup.registration.clientSecret.reveal() : lookup.kind;
+        };
+        expect(await registered('client-1')).toBe(NO_SECRET);
+        expect(await registered('client-1', 'another-id')).toBe(NO_SECRET);
+        expect(await registered('client-1', 'second-id')).toBe(secret('second-id', 2).encoded);
+        expect(await registered('client-2')).toBe(A_CLIENT.clientSecret);
+      });
+
       test('selects a secret until it expires, and not one second longer', async () => {
         await under.add({ ...A_CLIENT, clientSecret: NO_SECRET });
         const secrets = [secret('expired', 1, 1_000_000_000), secret('valid', 2, 4_000_000_000)];

@@ -51,7 +51,7 @@ describe('the README', () => {
     const own = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()), SHUTDOWN_GRACE_MS: '0' };
     const inFolder = (line: string) => line.replace('DATABASE_FILE=', `DATABASE_FILE=${folder}/`);
     await using service = runLine(inFolder(block), own);
-    const [, secret = ''] = await service.printed(/client_secret │ (\w+)[\s\S]+"event":"started"/);
+    const [, secret = ''] = await service.printed(/client_secret +(\w+)[\s\S]+"event":"started"/);
     // At a terminal, curl asks for it.
     const asked = request.replace('--user billing', `--user billing:${secret}`).replace(':8080', `:${own.PORT}`);
     expect(JSON.parse(await bash(asked))).toMatchObject({ token_type: 'Bearer', scope: 'read write' });

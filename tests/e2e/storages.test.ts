@@ -401,7 +401,7 @@ describe('registrations in a file of SQLite', () => {
       const { client_secret: third } = await run('secrets', 'add', 'billing', '--name', 'third', '--cost', '4');
       expect([await withSecret(second), await withSecret(third)]).toEqual([[200], [200]]);
       expect(await withSecret(second, { resource: 'https://api.test' })).toEqual([400]);
-      await run('resources', 'add', 'billing', 'https://api.test');
+      await run('update', 'billing', '--add-resource', 'https://api.test');
       expect(await withSecret(second, { resource: 'https://api.test' })).toEqual([200]);
       await run('remove', 'billing', '--yes');
       expect(await withSecret(second)).toEqual([401]);

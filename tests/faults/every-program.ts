@@ -101,12 +101,10 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   }
   await clients('update other --name Renamed');
   await clients('update other --scope', ['read write']);
-  await clients('keys add other --jwks', [jwks]);
-  await clients(`keys remove other ${'A'.repeat(43)}`);
-  await clients('subjects add other', [...rule, '--claim', '/a=b']);
-  await clients('subjects remove other', rule);
-  await clients('resources add other', [RESOURCE]);
-  await clients('resources remove other', [RESOURCE]);
+  await clients('update other --add-key', [jwks]);
+  await clients('update other --remove-key', ['A'.repeat(43)]);
+  await clients('update other --add-subject', [...rule, '--claim', '/a=b', '--add-resource', RESOURCE]);
+  await clients('update other --remove-subject', [...rule, '--remove-resource', RESOURCE]);
   const { clientId: client_id, clientSecret: client_secret, clientName: client_name, scope } = REGISTERED_CLIENT;
   const registered = { client_id, client_secret, client_name, scope };
   await clients('import', [await write('clients.json', [registered, { ...registered, client_id: 'second' }])]);

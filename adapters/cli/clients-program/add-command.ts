@@ -9,6 +9,7 @@ import { withStorage } from '../with-storage.ts';
 import { clientAnswer } from './client-answer.ts';
 import { accepted, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import {
+  collected,
   EXPIRY_OPTIONS,
   type ExpiryOptions,
   expiryOf,
@@ -121,9 +122,4 @@ function misusedOption(options: AddOptions): string | undefined {
   return expires && options.secretStdin
     ? 'A secret from standard input cannot expire; only a generated one can.'
     : undefined;
-}
-
-/** The values of a repeatable option. */
-function collected(value: string, earlier: readonly string[]): readonly string[] {
-  return [...earlier, value];
 }

@@ -16,7 +16,7 @@ export const LIST_COLUMNS = [
 ] as const;
 
 /** The longest value in a list for people, in characters. `--json` shows more. */
-const CELL_MAX = 200;
+export const CELL_MAX = 200;
 
 /** A client, and what an answer shows beside it. */
 interface ShownClient {
@@ -52,7 +52,7 @@ export function secretsAnswer({ secrets }: CredentialsDocument): Answer {
     return [secret_id ?? '(no id)', name ?? '', `${bcrypt_cost}`, describeExpiry(secret)];
   });
   const table = [['secret_id', 'name', 'bcrypt_cost', 'validity'], ...rows];
-  return { document: secrets, text: () => textTable(table, { heading: true }), messages: [] };
+  return { document: secrets, text: () => textTable(table), messages: [] };
 }
 
 /** The row of a client in a list. */

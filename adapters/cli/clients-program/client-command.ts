@@ -61,8 +61,6 @@ const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string
   hash_missing: (clientId) =>
     `Client ${clientId} is locked without a hash behind the lock: give it a new secret with rotate first.`,
   secret_missing: (clientId) => `Client ${clientId} has no valid secret to replace. To give it one, use secrets add.`,
-  secret_without_id: (clientId) =>
-    `The secret of client ${clientId} has no id, so it cannot expire. Use secrets add, change the client, and then secrets remove --without-id.`,
   too_many_secrets: (clientId) =>
     `Client ${clientId} has two valid secrets already. Remove one with secrets remove first.`,
 };

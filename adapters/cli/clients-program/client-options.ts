@@ -92,11 +92,6 @@ export function subjectOf({ issuer = '', subject = '', claim = {} }: Partial<Sub
   return { issuer, subject, claims: claim };
 }
 
-/** The option as one that must be given. */
-export function required({ flags, description }: Option): Option {
-  return new Option(flags, description).makeOptionMandatory();
-}
-
 /** Such as `90d`, in seconds. */
 export function parseDuration(text: string): number {
   const [, count, unit] = /^([1-9]\d{0,9})([smhd])$/.exec(text) ?? [];
@@ -128,4 +123,9 @@ function parseClaim(text: string, earlier: SubjectOptions['claim']): SubjectOpti
   if (end < 1) throw new InvalidArgumentError('It must be the path of a claim, = and its value.');
   if (Object.hasOwn(earlier, path)) throw new InvalidArgumentError(`The claim ${path} is given twice.`);
   return { ...earlier, [path]: text.slice(end + 1) };
+}
+
+/** The values of a repeatable option. */
+export function collected(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, value];
 }

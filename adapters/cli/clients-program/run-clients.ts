@@ -6,12 +6,12 @@ import { Terminal, type TerminalStreams } from '../terminal.ts';
 import { addCommand } from './add-command.ts';
 import { clientCommands, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import type { StreamClientsFile } from './clients-source.ts';
-import { DETAIL_COMMANDS } from './detail-commands.ts';
 import { exportCommand, type FormatClient } from './export-command.ts';
 import { importCommand } from './import-command.ts';
 import { listCommand } from './list-command.ts';
 import { hashCommand, rotateCommand, SECRET_COMMANDS } from './secret-commands.ts';
 import { STATE_COMMANDS } from './state-commands.ts';
+import { UPDATE_COMMAND } from './update-command.ts';
 
 /** What the commands need. */
 interface CommandParts {
@@ -44,9 +44,9 @@ export function runClients(
     addCommand(open, stdin, clock),
     listCommand(open),
     rotateCommand(open, stdin),
+    ...clientCommands(open, [UPDATE_COMMAND]),
     ...clientCommands(open, STATE_COMMANDS),
     ...clientCommands(open, SECRET_COMMANDS),
-    ...clientCommands(open, DETAIL_COMMANDS),
     importCommand(open, streamClientsFile),
     exportCommand(open, formatClient),
     hashCommand(encodeSecret, stdin),

@@ -37,7 +37,7 @@ export function rotateCommand(open: OpenClients, stdin: Input): CommandDefinitio
       `${PROGRAM_NAME} rotate billing --keep-old-for 24h`,
     ],
     options: [
-      new Option('--keep-old-for <time>', 'how long the old secret stays valid, such as 24h; it must have an id')
+      new Option('--keep-old-for <time>', 'how long the old secret stays valid, such as 24h')
         .argParser(parseDuration)
         .conflicts('secretStdin'),
       ...SECRET_OPTIONS,
@@ -115,7 +115,7 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
       if ((secretId === undefined) !== (withoutId === true)) {
         throw new Problem(EXIT.usage, 'Give either the id of a secret or --without-id.');
       }
-      return changed(clients, clientId, { remove: { secret_id: secretId } }, 'has lost this secret');
+      return changed(clients, clientId, { remove: [{ secret_id: secretId }] }, 'has lost this secret');
     },
   },
 ];

@@ -162,5 +162,5 @@ function timeOf(seconds: number | undefined): string | null {
 function tableOf(documents: readonly ReturnType<typeof documentOf>[]): string {
   if (documents.length === 0) return '';
   const rows = documents.map((key) => COLUMNS.map((column) => String(key[column] ?? '')));
-  return textTable([[...COLUMNS], ...rows], { heading: true });
+  return textTable([COLUMNS, ...rows]);
 }

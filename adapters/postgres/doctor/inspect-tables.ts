@@ -94,8 +94,9 @@ async function inspectClients(connection: Connection, { role, isSuperuser }: Ses
   }
   const rows = await runStatement<ClientRow>(connection, { text: `${LIST_ROWS} limit ${COUNT_MAX + 1}` });
   const count = rows.length;
+  const now = Math.floor(Date.now() / 1_000);
   if (count === 0)
     findings.push(note('no client is registered', 'npm run clients -- add <client-id> --name … --scope …'));
   else findings.push(fine(`registered clients: ${count > COUNT_MAX ? `more than ${COUNT_MAX}` : count}`));
-  return [...findings, ...inspectRows(rows)];
+  return [...findings, ...inspectRows(rows, now)];
 }

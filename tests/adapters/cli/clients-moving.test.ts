@@ -235,7 +235,7 @@ Row 3, client other: client_secret must be a BCrypt encoding of cost 4 to 14; it
 Row 4, client private: details: jwks.keys.0 contains a private or a symmetric key: register only the public key; it is not exported.
 Row 5, client scope: scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3); it is not exported.
 Row 6, client subject: details: federated_subjects.0.claims./a must be a string; it is not exported.
-Row 7, client unknown: details: it has members other than secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds; it is not exported.
+Row 7, client unknown: details: it has members other than client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds; it is not exported.
 1 exported.
 7 not exported: import would refuse them.
 `);
@@ -507,21 +507,20 @@ describe('lists', () => {
       const run = await clients(['list']);
       expect(run.exitCode).toBe(0);
       expect(run.stdout).toMatch(
-        /│ 9007199254740993 +│ good +│ Good +│ read +│ enabled +│ 4 +│ client_secret_post, client_secret_basic │/,
+        /^9007199254740993 +good +Good +read +enabled +4 +client_secret_post, client_secret_basic$/m,
       );
-      expect(run.stdout).toMatch(/│ locked +│ Good +│ read +│ disabled +│ 4 +│/);
-      expect(run.stdout).toMatch(/│ no-name +│ +│ read +│ broken +│ 4 +│/);
+      expect(run.stdout).toMatch(/ locked +Good +read +disabled +4 /);
+      expect(run.stdout).toMatch(/ no-name +read +broken +4 /);
       expect(run.stderr).toContain('client no-name: client_name must not be empty; it gets no token.\n');
     });
 
     it('shows all clients in one table', async () => {
-      const lines = (await clients(['list'])).stdout.trimEnd().split('\n');
-      expect(lines.filter((line) => !line.startsWith('│'))).toEqual([
-        expect.stringMatching(/^┌/),
-        expect.stringMatching(/^├/),
-        expect.stringMatching(/^└/),
-      ]);
-      expect(new Set(lines.map(({ length }) => length)).size).toBe(1);
+      const [heading = '', ...lines] = (await clients(['list'])).stdout.trimEnd().split('\n');
+      expect(heading).toMatch(/^id +client_id +client_name +scope +state +bcrypt_cost +authentication_methods$/);
+      const place = heading.indexOf('state');
+      expect(lines.map((line) => line.slice(place).split(' ')[0])).toEqual(
+        lines.map(() => expect.stringMatching(/^(enabled|disabled|broken)$/)),
+      );
     });
 
     it('prints every client as JSON, broken ones too', async () => {
@@ -583,7 +582,7 @@ describe('lists', () => {
         [HASH],
       );
       const table = await clients(['list', '--prefix', 'huge']);
-      expect(table.stdout).toContain(`│ ${'n'.repeat(200)}… │`);
+      expect(table.stdout).toContain(`  ${'n'.repeat(200)}…  `);
       expect((await clients(['show', 'huge'])).stdout).toContain(`${'n'.repeat(2_000)}…`);
       await database.query("delete from clients where client_id = 'huge'");
     });
@@ -602,8 +601,8 @@ describe('lists', () => {
     it('shows one client as a table', async () => {
       const run = await clients(['show', 'good']);
       expect(run).toMatchObject({ exitCode: 0, stderr: '' });
-      expect(run.stdout).toMatch(/│ id +│ 9007199254740993 +│/);
-      expect(run.stdout).toMatch(/│ state +│ enabled +│/);
+      expect(run.stdout).toMatch(/^id +9007199254740993$/m);
+      expect(run.stdout).toMatch(/^state +enabled$/m);
     });
 
     it('shows one client as JSON', async () => {
