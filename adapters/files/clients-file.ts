@@ -96,6 +96,7 @@ const DETAILS = {
   resources: listOf(z.union([TEXT, entryOf({ resource: TEXT, scope: TEXT })], RESOURCE)),
   claims: z.custom<ClientClaims>().exactOptional(),
   token_lifetime_seconds: z.custom<number | null>().exactOptional(),
+  owner: z.custom<string | null>().exactOptional(),
 };
 
 const DOCUMENT = entryOf(DETAILS);
@@ -103,7 +104,7 @@ const DOCUMENT = entryOf(DETAILS);
 function detailsOf(document: z.output<typeof DOCUMENT>) {
   const { secrets, jwks, federated_subjects: subjects, resources, claims } = document;
   const { client_secret_expires_at: expires_at, client_secret_generated: generated } = document;
-  const { token_lifetime_seconds: tokenLifetimeSeconds } = document;
+  const { token_lifetime_seconds: tokenLifetimeSeconds, owner } = document;
   return {
     ...((expires_at ?? generated) !== undefined && {
       clientSecret: { ...(expires_at !== undefined && { expires_at }), ...(generated && { generated }) },
@@ -114,6 +115,7 @@ function detailsOf(document: z.output<typeof DOCUMENT>) {
     ...(resources && { resources }),
     ...(claims !== undefined && { claims }),
     ...(tokenLifetimeSeconds !== undefined && { tokenLifetimeSeconds }),
+    ...(owner !== undefined && { owner }),
   } satisfies Partial<ClientDetails>;
 }
 

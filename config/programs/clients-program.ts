@@ -3,10 +3,11 @@ import { explainCommand } from '../../adapters/cli/federated-jwt/explain-command
 import type { Input } from '../../adapters/cli/read-secret.ts';
 import { Terminal } from '../../adapters/cli/terminal.ts';
 import { formatClient, readDetails, streamClientsFile } from '../../adapters/files/clients-file.ts';
-import { bcryptEncoder } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { bcryptEncoder, bcryptMatcher } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
+import { secretFiles } from '../../adapters/system/secret-files.ts';
 import { RandomIdGenerator, randomSecret, SystemClock } from '../../adapters/system/system.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
@@ -29,7 +30,8 @@ export function manageClients(
 ): Promise<number> {
   const terminal = new Terminal(streams);
   const clock = new SystemClock();
-  const encodeSecret = bcryptEncoder(createHashing().run);
+  const hashing = createHashing();
+  const encodeSecret = bcryptEncoder(hashing.run);
 
   async function open() {
     const kept = dryRunKeptByNpm('clients', args, environment);
@@ -43,7 +45,8 @@ export function manageClients(
     if (!opened.ok) return opened;
     const store = opened.value;
     const sources = { clock, generateSecret: randomSecret, ids: new RandomIdGenerator() };
-    const parts = { store, encodeSecret, checkRule: checkRule.value, ...sources };
+    const hashes = { encodeSecret, matchSecret: bcryptMatcher(hashing.run), secretFiles };
+    const parts = { store, ...hashes, checkRule: checkRule.value, ...sources };
     return success({ ...createClientManagement(parts), close: () => store.close() });
   }
 
@@ -52,7 +55,7 @@ export function manageClients(
   const more = (program: string, stdin: Input) => [explainCommand(openExplanation, program, stdin)];
   const hint = npmHint(
     'clients',
-    ['name', 'scope', 'json', 'yes', 'replace', 'cost', 'client-id', 'expires-in'],
+    ['name', 'scope', 'json', 'yes', 'replace', 'cost', 'client-id', 'expires-in', 'owner', 'prune', 'check', 'file'],
     environment,
   );
   if (hint !== undefined) terminal.say([hint]);
@@ -68,6 +71,12 @@ export function manageClients(
         plain: 'accepted',
         generate: 'refused',
         read: secretSources(environment, readTextFile),
+      }),
+    openApplied: (allowed) => (chunks, format) =>
+      streamClientsFile(chunks, format, {
+        plain: 'refused',
+        generate: 'accepted',
+        read: secretSources(environment, readTextFile, allowed),
       }),
     formatClient,
     version: programVersion(),

@@ -31,7 +31,7 @@ import { InMemoryClientStore } from '../support/in-memory-client-store.ts';
 import { REGISTERED_CLIENT } from '../support/registered-client.ts';
 import { secretEdit } from '../support/secret-edit.ts';
 
-const NO_TOKEN_FIELDS = { claims: {}, tokenLifetimeSeconds: null };
+const NO_TOKEN_FIELDS = { claims: {}, tokenLifetimeSeconds: null, owner: null };
 
 describe('how clients are managed', () => {
   const COST = 4;
@@ -56,6 +56,7 @@ describe('how clients are managed', () => {
     resources: [],
     claims: {},
     token_lifetime_seconds: null,
+    owner: null,
   };
   const UNKNOWN = { ok: false, problem: 'client_unknown' };
 
@@ -518,6 +519,7 @@ describe('how credentials are managed', () => {
         resources: add.resources,
         claims: {},
         token_lifetime_seconds: null,
+        owner: null,
       });
       await use.changeClient('c', { remove: [{ key_id: KEY_ID }] });
       await use.changeClient('c', { remove: [{ issuer: SUBJECT.issuer, subject: SUBJECT.subject }] });
@@ -529,6 +531,7 @@ describe('how credentials are managed', () => {
         resources: [],
         claims: {},
         token_lifetime_seconds: null,
+        owner: null,
       });
     });
 
@@ -656,6 +659,7 @@ describe('clientChangeEvents', () => {
       resources: [],
       claims: [],
       token_lifetime_seconds: null,
+      owner: null,
     };
     const after = { client_name, scope, state: 'enabled', bcrypt_cost: 4, ...credentials };
     expect(changeLog.events()).toEqual([expect.objectContaining({ after })]);

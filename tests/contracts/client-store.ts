@@ -44,6 +44,7 @@ const DETAILS: ClientDetails = {
   resources: ['https://api.example/', { resource: 'https://files.example', scope: 'read files' }],
   claims: { tenant: 'é"', groups: ['a', 'b'], limits: { rate: 0.5, burst: null } },
   tokenLifetimeSeconds: 60,
+  owner: 'team-a',
 };
 const STORED_DETAILS = { ...DETAILS, keys: [{ jwk: A_KEY, expires_at: 2_000_000_001, key_id: A_KEY_ID }] };
 
@@ -350,6 +351,7 @@ export function describeClientStore(
         resources: ['https://a.example/', 'https://z.example/'],
         claims: {},
         tokenLifetimeSeconds: null,
+        owner: null,
       };
       const seen: ChangeableClient[] = [];
       const changed = await store.change('client-1', (client) => {

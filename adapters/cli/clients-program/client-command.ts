@@ -1,7 +1,7 @@
 import type { AddClientProblem } from '../../../application/clients-program/add-client.ts';
 import type { ChangeProblem, ChangeRequest } from '../../../application/clients-program/change-client.ts';
 import type { ClientManagement } from '../../../application/clients-program/client-management.ts';
-import type { DetailsProblem } from '../../../domain/client-details.ts';
+import { DETAIL_KINDS, type DetailsProblem } from '../../../domain/client-details.ts';
 import { describeProblem } from '../../../domain/client-registration.ts';
 import type { Result } from '../../../domain/result.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
@@ -91,10 +91,11 @@ const NAMES = {
   resources: 'resource',
   claims: 'claims',
   tokenLifetimeSeconds: 'lifetime of tokens',
+  owner: 'owner',
 } as const;
 
 /** Which rule the details break, without a value. */
 function describeDetailsProblem({ kind, position, rule }: DetailsProblem): string {
-  const isNumber = position === undefined && kind !== 'claims' && kind !== 'tokenLifetimeSeconds';
+  const isNumber = position === undefined && DETAIL_KINDS.some((list) => list === kind);
   return isNumber ? `The number of ${NAMES[kind]}s ${rule}.` : `The ${NAMES[kind]} ${rule}.`;
 }

@@ -663,6 +663,7 @@ describe('audit', () => {
     resources: [],
     claims: [],
     token_lifetime_seconds: null,
+    owner: null,
   };
 
   let database: TestDatabase;

@@ -57,7 +57,7 @@ describe('the clients file', () => {
       [
         'an unknown member',
         [{ ...ENTRY, secret: 'its-secret' }],
-        'entry 0: client a: it has members other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds',
+        'entry 0: client a: it has members other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner',
       ],
       ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client_id is that of entry 0'],
       [
