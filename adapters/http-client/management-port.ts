@@ -1,5 +1,5 @@
 import type { CheckState } from '../../application/ports/health-check.ts';
-import { type Finding, fine, problem } from '../../application/ports/inspection.ts';
+import { type Finding, fine, problem } from '../../domain/finding.ts';
 import { LOOPBACK } from './health-probe.ts';
 import { readJson } from './read-json.ts';
 

@@ -210,7 +210,7 @@ describe('a service with KEY_DIRECTORY=database', () => {
       'that others may write',
       0o622,
       Buffer.alloc(32, 1).toString('base64'),
-      'must be writable only by its owner (chmod go-w)',
+      'must be writable only by its owner: chmod go-w',
     ],
     [
       'that is short',
@@ -289,7 +289,7 @@ describe('KEY_FILE', () => {
     await chmod(file, mode);
     expect(problemsIn(await startFromEnvironment({ ...ENVIRONMENT, KEY_FILE: file, TOKEN_TYPO: '1' }))).toEqual([
       'TOKEN_TYPO: is not a setting of this service',
-      'KEY_FILE: must be writable only by its owner (chmod go-w)',
+      'KEY_FILE: must be writable only by its owner: chmod go-w',
     ]);
     await chmod(file, 0o600);
   });

@@ -4,6 +4,7 @@ import type { RsaSigner } from '../../adapters/jwt/algorithms.ts';
 import { SigningThreads } from '../../adapters/jwt/signing-threads.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { buildService, type Service } from '../../config/build.ts';
+import { checksBeforeStart } from '../../config/checks.ts';
 import type { Feature } from '../../config/feature.ts';
 import { type Core, createCore, PARTS, part } from '../../config/parts.ts';
 import type { Configuration } from '../../config/settings/configuration.ts';
@@ -108,7 +109,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     part(core, PARTS.auditOutput, () => ({ lines, measured, checks: [], close: async () => {} }));
   }
   const built = await buildService({ ...configuration.value, ...limits }, { core, features });
-  const service = await startProcess(built, settings, environment);
+  const service = await startProcess(built, settings, checksBeforeStart(settings, environment));
 
   recordAnswersOf(service.port);
   const stop = async () => {

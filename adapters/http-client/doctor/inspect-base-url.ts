@@ -1,4 +1,4 @@
-import { type Finding, fine, note, problem } from '../../../application/ports/inspection.ts';
+import { type Finding, fine, note, problem } from '../../../domain/finding.ts';
 import { isLoopback } from '../health-probe.ts';
 import { inspectKey } from '../management-port.ts';
 import { AnswerTooLong, readJson } from '../read-json.ts';
