@@ -83,7 +83,8 @@ export const NO_DETAILS = {
 
 /** Only the kinds that are not empty. */
 export function withoutEmpty(details: Partial<ClientDetails>): Partial<ClientDetails> {
-  const says = (kind: unknown) => kind !== null && (['number', 'string'].includes(typeof kind) || Object.keys(Object(kind)).length > 0);
+  const says = (kind: unknown) =>
+    kind !== null && (['number', 'string'].includes(typeof kind) || Object.keys(Object(kind)).length > 0);
   return Object.fromEntries(Object.entries(details).filter(([, kind]) => says(kind)));
 }
 
@@ -94,7 +95,7 @@ type DetailKind = Exclude<keyof ClientDetails, 'clientSecret'>;
 export const DETAIL_KINDS = ['secrets', 'keys', 'subjects', 'resources'] as const satisfies DetailKind[];
 
 /** What each kind is called in a clients file. */
-export const DETAIL_MEMBERS = {
+export const DETAIL_FIELDS = {
   secrets: 'secrets',
   keys: 'jwks',
   subjects: 'federated_subjects',

@@ -59,13 +59,13 @@ function toValue(node: Node | null, depth: number): unknown {
   if (isSeq<Node | null>(node)) return node.items.map((item) => toValue(item, depth + 1));
   if (!isMap<Node | null, Node | null>(node)) return scalarOf(node as Scalar);
   const names = new Set<string>();
-  const members = node.items.map(({ key, value }) => {
+  const fields = node.items.map(({ key, value }) => {
     const name = key === null ? null : toValue(key, depth + 1);
     if (typeof name !== 'string') throw new Fault(key ?? node, 'a name that is no text: put it in quotes');
     if (names.size === names.add(name).size) throw new Fault(key, 'a name that this mapping has already');
     return [name, toValue(value, depth + 1)] as const;
   });
-  return Object.fromEntries(members);
+  return Object.fromEntries(fields);
 }
 
 function scalarOf(node: Scalar): unknown {

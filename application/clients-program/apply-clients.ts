@@ -1,11 +1,11 @@
 import {
   type ClientDetails,
-  DETAIL_MEMBERS,
+  DETAIL_FIELDS,
   type NamedSecret,
   NO_DETAILS,
   withoutEmpty,
 } from '../../domain/client-details.ts';
-import { MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
+import { FIELD_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { documentOf } from '../../domain/details-document.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { NO_SECRET, replaceSecret, StoredSecret, unlock } from '../../domain/stored-secret.ts';
@@ -152,13 +152,13 @@ function ownerOf(
   const given = details?.owner ?? null;
   const wanted = options.owner ?? given;
   if (given !== null && given !== wanted)
-    return failure(`${DETAIL_MEMBERS.owner} must be ${wanted}, or left out, with --owner ${wanted}`);
+    return failure(`${DETAIL_FIELDS.owner} must be ${wanted}, or left out, with --owner ${wanted}`);
   const current = stored === undefined ? wanted : stored.details.owner;
   if (current === wanted) return success(wanted);
   if (current !== null)
-    return failure(`${DETAIL_MEMBERS.owner} is ${current}: only a file with this owner can change it`);
+    return failure(`${DETAIL_FIELDS.owner} is ${current}: only a file with this owner can change it`);
   if (options.unowned === 'adopt') return success(wanted);
-  return failure(`${DETAIL_MEMBERS.owner} is nobody yet: --adopt makes it ${wanted}`);
+  return failure(`${DETAIL_FIELDS.owner} is nobody yet: --adopt makes it ${wanted}`);
 }
 
 type SecretOfClient = Pick<NewClient, 'clientSecret' | 'details'>;
@@ -189,7 +189,7 @@ async function secretFor(
   return success({ clientSecret, details: { ...(marks && { clientSecret: marks }) } });
 }
 
-const GENERATE = `${MEMBER_NAMES.clientSecret}.generate`;
+const GENERATE = `${FIELD_NAMES.clientSecret}.generate`;
 
 /** Recognizes the plain secret that a stored encoding is of. */
 function comparingEncoder(parts: ApplyParts, { cost, onCompared }: PlanOptions): Encode {
@@ -233,7 +233,7 @@ function fieldsOf({
   scope,
   details = {},
 }: Omit<NewClient, 'clientId'>): Readonly<Record<string, unknown>> {
-  const { clientSecret: secret, clientName: name } = MEMBER_NAMES;
+  const { clientSecret: secret, clientName: name } = FIELD_NAMES;
   return { [secret]: clientSecret, [name]: clientName, scope, ...documentOf(withoutEmpty(details)) };
 }
 

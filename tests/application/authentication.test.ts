@@ -533,9 +533,9 @@ describe('VerifyAssertion', () => {
     'answers the verdict %s, and gives its slot back; only a token is more work',
     async (verdict) => {
       const { queue, verify, step, work } = world();
-      const answer = verify();
+      const response = verify();
       await step(verdict);
-      expect(await answer).toBe(verdict);
+      expect(await response).toBe(verdict);
       expect(work).toEqual([verdict === 'verified']);
       expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0, unanswered: 0 });
     },
@@ -688,11 +688,7 @@ describe('AuthenticateByKey', () => {
     ['an end 300 s ahead, of a clock that is 30 s ahead', { exp: NOW + 330, iat: NOW + 30, nbf: NOW + 30 }, {}],
     ['an end of a clock that is almost 30 s behind', { exp: NOW - 29 }, {}],
     ['times with fractions', { exp: NOW + 60.5, iat: NOW - 0.25 }, {}],
-    [
-      'further claims and header members',
-      { scope: 'x', cnf: { jkt: 'y' } },
-      { jku: 'https://attacker.test', cty: 'x' },
-    ],
+    ['further claims and header fields', { scope: 'x', cnf: { jkt: 'y' } }, { jku: 'https://attacker.test', cty: 'x' }],
     ['a jti of 255 characters', { jti: 'j'.repeat(255) }, {}],
     ['a key that is valid for one more second', by('expiring'), {}],
     ['a client whose plain secret begins like a lock', by('plain-lock'), {}],
@@ -727,9 +723,9 @@ describe('AuthenticateByKey', () => {
     ['assertion_not_yet_valid', 'a time of issue 31 s ahead', { iat: NOW + 31 }, {}],
   ])('refuses as %s, without a look-up: %s', async (reason, _what, claims, header, clientId = undefined) => {
     const { authenticate, calls } = world();
-    const answer = await authenticate.execute(presented(assertionOf(claims, header), clientId));
+    const response = await authenticate.execute(presented(assertionOf(claims, header), clientId));
     // The fix of some has a value of the settings or the fault; none has anything of a registration.
-    const { shown: _shown, ...problem } = answer.ok ? {} : answer.problem;
+    const { shown: _shown, ...problem } = response.ok ? {} : response.problem;
     expect(problem).toEqual({ code: 'invalid_client', reason });
     expect(calls).toEqual([]);
   });
@@ -753,9 +749,9 @@ describe('AuthenticateByKey', () => {
     'refuses as %s, after one look-up and one verification: %s',
     async (reason, _what, clientId, claims, header = {}, seal = KEY.seal) => {
       const { authenticate, calls, store } = world();
-      const answer = await authenticate.execute(presented(assertionOf(claims, header, seal)));
+      const response = await authenticate.execute(presented(assertionOf(claims, header, seal)));
       const problem = { code: 'invalid_client', reason, ...(clientId && { clientId }) };
-      expect(answer).toEqual({ ok: false, problem });
+      expect(response).toEqual({ ok: false, problem });
       expect(calls).toEqual(['look up', 'verify']);
       expect(store.load.used).toBe(0);
     },
@@ -766,8 +762,8 @@ describe('AuthenticateByKey', () => {
     ['registration_broken', 'scopeless'],
   ])('refuses as %s, with the right key, and records nothing', async (reason, clientId) => {
     const { authenticate, store } = world();
-    const answer = await authenticate.execute(presented(assertionOf(by(clientId))));
-    expect(answer).toEqual({ ok: false, problem: { code: 'invalid_client', reason, clientId } });
+    const response = await authenticate.execute(presented(assertionOf(by(clientId))));
+    expect(response).toEqual({ ok: false, problem: { code: 'invalid_client', reason, clientId } });
     expect(store.load.used).toBe(0);
   });
 
@@ -775,8 +771,8 @@ describe('AuthenticateByKey', () => {
     const { authenticate, clock } = world();
     const assertion = assertionOf({ exp: NOW + 300 });
     const use = async () => {
-      const answer = await authenticate.execute(presented(assertion));
-      return answer.ok ? 'accepted' : answer.problem.reason;
+      const response = await authenticate.execute(presented(assertion));
+      return response.ok ? 'accepted' : response.problem.reason;
     };
     expect(await use()).toBe('accepted');
     expect(await use()).toBe('assertion_replayed');
@@ -814,15 +810,18 @@ describe('AuthenticateByKey', () => {
 describe('UseAssertion', () => {
   const useOf = (assertionId: string): AssertionUse => ({ clientId: 'client', assertionId, keptSeconds: 60 });
 
-  /** A store whose batches wait for their answers. */
+  /** A store whose batches wait for their responses. */
   function world() {
-    const batches: { readonly ids: readonly string[]; answer(outcomes: readonly UseOutcome[]): void; fail(): void }[] =
-      [];
+    const batches: {
+      readonly ids: readonly string[];
+      response(outcomes: readonly UseOutcome[]): void;
+      fail(): void;
+    }[] = [];
     const useAssertion = new UseAssertion({
       use(uses) {
         const { promise, resolve, reject } = Promise.withResolvers<readonly UseOutcome[]>();
         const fail = () => reject(new DependencyUnavailable('used assertions', new Error('out of reach')));
-        batches.push({ ids: uses.map(({ assertionId }) => assertionId), answer: resolve, fail });
+        batches.push({ ids: uses.map(({ assertionId }) => assertionId), response: resolve, fail });
         return promise;
       },
     });
@@ -841,10 +840,10 @@ describe('UseAssertion', () => {
     const more = ['2', '3', '2'].map((id) => useAssertion.execute(useOf(id)));
     await turn();
     expect(batches.map(({ ids }) => ids)).toEqual([['1']]);
-    batches[0]?.answer(['first']);
+    batches[0]?.response(['first']);
     await turn();
     expect(batches.map(({ ids }) => ids)).toEqual([['1'], ['2', '3', '2']]);
-    batches[1]?.answer(['first', 'replayed', 'replayed']);
+    batches[1]?.response(['first', 'replayed', 'replayed']);
     expect(await Promise.all([first, ...more])).toEqual(['first', 'first', 'replayed', 'replayed']);
     await turn();
     expect(batches).toHaveLength(2);
@@ -856,7 +855,7 @@ describe('UseAssertion', () => {
     for (const size of [200, 200, 50]) {
       await turn();
       expect(batches.at(-1)?.ids).toHaveLength(size);
-      batches.at(-1)?.answer(Array<UseOutcome>(size).fill('first'));
+      batches.at(-1)?.response(Array<UseOutcome>(size).fill('first'));
     }
     expect(new Set(await Promise.all(uses))).toEqual(new Set(['first']));
   });
@@ -865,7 +864,7 @@ describe('UseAssertion', () => {
     const { batches, useAssertion } = world();
     const outcomes = ['1', '2', '3'].map((id) => useAssertion.execute(useOf(id)));
     await turn();
-    batches[0]?.answer(['first', 'client_full', 'full']);
+    batches[0]?.response(['first', 'client_full', 'full']);
     const [one, two, three] = await Promise.allSettled(outcomes);
     expect(one).toEqual({ status: 'fulfilled', value: 'first' });
     expect([two, three]).toEqual([
@@ -887,7 +886,7 @@ describe('UseAssertion', () => {
     }
     const next = useAssertion.execute(useOf('3'));
     await turn();
-    batches[1]?.answer(['first']);
+    batches[1]?.response(['first']);
     expect(await next).toBe('first');
   });
 });
@@ -1195,9 +1194,9 @@ describe('ExplainAssertion', () => {
   });
 
   test('says why the keys cannot be fetched, and explains the rest', async () => {
-    const fetchKeys = () => Promise.reject(new Error('no answer in time'));
+    const fetchKeys = () => Promise.reject(new Error('no response in time'));
     const explanation = await explain({}, { fetchKeys });
-    expect(explanation).toMatchObject({ clientId: 'billing', signature: { unavailable: 'no answer in time' } });
+    expect(explanation).toMatchObject({ clientId: 'billing', signature: { unavailable: 'no response in time' } });
     expect(explanation).not.toHaveProperty('reason');
   });
 

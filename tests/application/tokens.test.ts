@@ -511,8 +511,8 @@ describe('AuthorizeRequest', () => {
     );
 
     it('does not name the client of another issuer', async () => {
-      const answer = await ask({ claims: { iss: 'x', aud: 'x' }, audience });
-      expect(answer).toEqual(refused('invalid_token', 'token_issuer_foreign'));
+      const response = await ask({ claims: { iss: 'x', aud: 'x' }, audience });
+      expect(response).toEqual(refused('invalid_token', 'token_issuer_foreign'));
     });
   });
 
@@ -589,8 +589,8 @@ describe('AuthorizeRequest', () => {
     });
 
     it('reports an expired token as expired, even if it also lacks a scope', async () => {
-      const answer = await ask({ required: 'admin', at: CLAIMS.exp });
-      expect(answer).toEqual(refused('invalid_token', 'token_expired', CLAIMS.sub));
+      const response = await ask({ required: 'admin', at: CLAIMS.exp });
+      expect(response).toEqual(refused('invalid_token', 'token_expired', CLAIMS.sub));
     });
   });
 
@@ -817,7 +817,7 @@ describe('Batches', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('lets an outcome be a promise of its own, which fails alone', async () => {
+  it('lets an outcome be its own promise, which fails alone', async () => {
     const batches = new Batches(
       (items: readonly number[]) =>
         items.map((item) => (item === 2 ? Promise.reject(new Error('alone')) : Promise.resolve(item))),
@@ -855,15 +855,15 @@ describe('the costs of stored secrets', () => {
 
   it('does not try again when it is closed', async () => {
     let asked = 0;
-    const answer = Promise.withResolvers<undefined>();
+    const response = Promise.withResolvers<undefined>();
     const find = () => {
       asked += 1;
-      return answer.promise;
+      return response.promise;
     };
     const reading = readCosts(find, () => {}, 0);
     const started = reading.start();
     reading.close();
-    answer.resolve(undefined);
+    response.resolve(undefined);
     await started;
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(asked).toBe(1);

@@ -143,9 +143,9 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   });
   await using _stopped = service;
   const ask = async (name: string, form: FormFields) => {
-    const answer = await requestToken(service.url, { grant_type: 'client_credentials', ...form });
-    const token = answer.json()['access_token'];
-    answers[`token ${name}`] = [answer.status, token === undefined ? answer.text : decodeJwt(String(token)).sub];
+    const response = await requestToken(service.url, { grant_type: 'client_credentials', ...form });
+    const token = response.json()['access_token'];
+    answers[`token ${name}`] = [response.status, token === undefined ? response.text : decodeJwt(String(token)).sub];
     return String(token);
   };
   const billing = { client_id: 'billing' };

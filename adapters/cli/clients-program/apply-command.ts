@@ -2,14 +2,14 @@ import { Option } from 'commander';
 import type { ClientsPlan } from '../../../application/clients-program/apply-clients.ts';
 import type { PlanCounts, PlanEntry } from '../../../application/ports/client-store.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
-import { type AnswerStream, EXIT, Problem } from '../outcome.ts';
+import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { printableJson, shortened } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
 import { textTable } from '../text-table.ts';
 import { withStorage } from '../with-storage.ts';
-import { CELL_MAX } from './client-answer.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import { collected, GIVEN_COST_OPTION, type GivenCostOptions } from './client-options.ts';
+import { CELL_MAX } from './client-output.ts';
 import { ClientsSource, type StreamClientsFile } from './clients-source.ts';
 
 /** More clients than this of each kind are counted, and not shown in the table. */
@@ -78,7 +78,7 @@ async function* applySource(
   source: ClientsSource,
   { owner, adopt, prune, check, cost, yes, json }: Options,
   terminal: Terminal,
-): AnswerStream {
+): OutputStream {
   const planned = await planClients(source.batches(), {
     cost: check ? undefined : cost,
     owner,
@@ -109,7 +109,7 @@ const ACTIONS = { added: 'add', changed: 'change', removed: 'remove' } as const 
 >;
 
 /** A line for each client that changes, without values. */
-async function* tableOf({ plan, counts }: ClientsPlan): AnswerStream {
+async function* tableOf({ plan, counts }: ClientsPlan): OutputStream {
   const rows: string[][] = [];
   for (const [kind, action] of Object.entries(ACTIONS) as [keyof typeof ACTIONS, string][]) {
     let left = SHOWN_MAX;
@@ -126,7 +126,7 @@ async function* tableOf({ plan, counts }: ClientsPlan): AnswerStream {
 }
 
 /** One object, of any length: arrays of ids and of changes, and the number of clients that stay as they are. */
-async function* documentOf({ plan, counts }: ClientsPlan): AnswerStream {
+async function* documentOf({ plan, counts }: ClientsPlan): OutputStream {
   const idOf = ({ clientId }: PlanEntry) => clientId;
   const shown = { added: idOf, changed: changeOf, removed: idOf };
   let opening = '{';

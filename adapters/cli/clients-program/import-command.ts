@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { ImportedClients } from '../../../application/clients-program/import-clients.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
-import type { AnswerStream } from '../outcome.ts';
+import type { OutputStream } from '../outcome.ts';
 import { printableJson } from '../printable.ts';
 import { withStorage } from '../with-storage.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
@@ -45,7 +45,7 @@ async function* importFile(
   { importClients }: ClientUseCases,
   source: ClientsSource,
   { replace, dryRun, cost, json }: Options,
-): AnswerStream {
+): OutputStream {
   const imported = await importClients(source.batches(), {
     cost,
     existing: replace ? 'replace' : 'refuse',
@@ -59,7 +59,7 @@ async function* importFile(
   if (json) yield* documentOf(imported.value);
 }
 
-async function* messages({ counts, ids }: ImportedClients): AnswerStream {
+async function* messages({ counts, ids }: ImportedClients): OutputStream {
   yield { message: `${counts.added} added, ${counts.replaced} replaced.` };
   let left = NAMED_MAX;
   for await (const page of ids('locked')) {
@@ -72,11 +72,11 @@ async function* messages({ counts, ids }: ImportedClients): AnswerStream {
 }
 
 /** One object with three arrays of client ids, of any length. */
-async function* documentOf({ ids }: ImportedClients): AnswerStream {
-  const members = { added: 'added', replaced: 'replaced', still_disabled: 'locked' } as const;
+async function* documentOf({ ids }: ImportedClients): OutputStream {
+  const fields = { added: 'added', replaced: 'replaced', still_disabled: 'locked' } as const;
   let opening = '{';
-  for (const [member, kind] of Object.entries(members)) {
-    yield { text: `${opening}"${member}":[` };
+  for (const [field, kind] of Object.entries(fields)) {
+    yield { text: `${opening}"${field}":[` };
     opening = '],';
     let separator = '';
     for await (const page of ids(kind)) {

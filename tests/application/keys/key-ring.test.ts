@@ -329,16 +329,16 @@ describe('a process that was stopped', () => {
     await ring.advance();
     const [first, second] = shared.rows.map(({ kid }) => kid);
     const read = shared.read.bind(shared);
-    let answer = () => {};
+    let response = () => {};
     const held = new Promise<void>((resolve) => {
-      answer = resolve;
+      response = resolve;
     });
     shared.read = () => held.then(read);
     clock.advance(11);
     const advancing = ring.advance();
     const signing = signingKid(ring);
     shared.revoke(first);
-    answer();
+    response();
     expect(await signing).toBe(second);
     await advancing;
   });
@@ -350,11 +350,11 @@ describe('a process that was stopped', () => {
     const [first, second] = shared.rows.map(({ kid }) => kid);
     const read = shared.read.bind(shared);
     shared.read = async () => {
-      const answer = await read();
+      const response = await read();
       shared.read = read;
       shared.revoke(first);
       clock.advance(11);
-      return answer;
+      return response;
     };
     const advancing = ring.advance();
     clock.advance(11);
