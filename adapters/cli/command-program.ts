@@ -93,7 +93,7 @@ export async function runProgram(program: Command, args: readonly string[], term
   return terminal.exitCode;
 }
 
-/** Gives a command its options, and work whose response the terminal shows. */
+/** Gives a command its options, and work whose output the terminal shows. */
 function defineWork<Options extends OutputOptions>(
   command: Command,
   terminal: Terminal,

@@ -13,7 +13,7 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** The response of a command that succeeded. */
+/** The output of a command that succeeded. */
 export interface Output {
   /** The JSON document of `--json`. Its fields are named as in a clients file. */
   readonly document: unknown;
@@ -26,7 +26,7 @@ export interface Output {
 /** A part of output of any length: text for standard output, or a line for standard error. */
 export type OutputPart = { readonly text: string } | { readonly message: string };
 
-/** A response that is written while it is read: whole, or part by part. */
+/** Output that is written while it is read: whole, or part by part. */
 export type OutputStream = AsyncIterable<Output | OutputPart>;
 
 /** Thrown by a command that does nothing, or not all. Messages never quote a secret or a hash. */

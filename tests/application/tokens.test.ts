@@ -13,7 +13,7 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 import type { KeyProvider, SigningKey } from '../../application/ports/key-provider.ts';
 import type { TokenSigner } from '../../application/ports/token-signer.ts';
 import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
-import { readCosts } from '../../application/storage-figures.ts';
+import { followCosts, readCosts } from '../../application/storage-figures.ts';
 import { IssuedTokens } from '../../application/token-reuse/issued-tokens.ts';
 import { type AccessTokenClaims, scopesOf, TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
 import { ClientRegistration, type ClientRegistrationFields } from '../../domain/client-registration.ts';
@@ -851,6 +851,21 @@ describe('the costs of stored secrets', () => {
     expect(found).toEqual([]);
     await until(() => found.length > 0, 'the costs are found');
     expect({ found, answers }).toEqual({ found: [[12]], answers: [] });
+  });
+
+  it('reads them for a storage when it is asked to, and not again once the storage is closed', async () => {
+    const calls: string[] = [];
+    const storage = {
+      name: 'client repository',
+      readiness: () => ({ ready: true }) as const,
+      close: async () => void calls.push('close'),
+    };
+    const { readCosts: read, dependency } = followCosts(storage, async () => [10, 12]);
+    expect([dependency.name, dependency.readiness()]).toEqual(['client repository', { ready: true }]);
+    await dependency.close();
+    await read((costs) => calls.push(costs.join()));
+    await dependency.close();
+    expect(calls).toEqual(['close', '10,12', 'close']);
   });
 
   it('does not try again when it is closed', async () => {

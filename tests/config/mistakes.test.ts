@@ -132,7 +132,7 @@ describe('a mistake of an operator', () => {
         await database.query(`create table clients (id int, name text); grant select on clients to ${role.name}`);
         return doctorAt(role.url).finally(() => database.query('drop table clients'));
       },
-      /that of another application, give the service a schema or its own database: \?options=-c%20search_path/,
+      /that of another application, give the service its own schema or database: \?options=-c%20search_path/,
     ],
     [
       'a table without a grant',

@@ -74,6 +74,7 @@ describe('ClientAssertion', () => {
     ['a text without an end', compact(HEADER, '{"sub":"c","aud":"a","exp":1,"x":"\\')],
     ['two parts', 'a.b'],
     ['four parts', `${compact(HEADER, CLAIMS)}.a`],
+    ['a part in front', `a.${compact(HEADER, CLAIMS)}`],
     ['no signature', compact(HEADER, CLAIMS).replace(/c2ln$/, '')],
     ['padding', compact(HEADER, CLAIMS).replace('.', '=.')],
     ['white space', ` ${compact(HEADER, CLAIMS)}`],
@@ -90,6 +91,7 @@ describe('ClientAssertion', () => {
     ['no algorithm', compact({}, CLAIMS)],
     ['an algorithm that is no text', compact({ alg: 1 }, CLAIMS)],
     ['a kid that is no text', compact({ ...HEADER, kid: ['k'] }, CLAIMS)],
+    ['a type that is no text', compact({ ...HEADER, typ: 1 }, CLAIMS)],
     ['critical extensions', compact({ ...HEADER, crit: ['exp'], exp: 1 }, CLAIMS)],
     ['an unencoded payload', compact({ ...HEADER, b64: false }, CLAIMS)],
     ['no subject', compact(HEADER, { ...CLAIMS, sub: undefined })],
@@ -114,6 +116,7 @@ describe('ClientAssertion', () => {
     ['it begins or ends with a space or a line break', `${compact(HEADER, CLAIMS)}\r\n`],
     ['it is no signed JWT in its compact form', compact(HEADER, CLAIMS).replace(/c2ln$/, '')],
     [/^its header is no JSON object/, compact('{', CLAIMS)],
+    [/^its header is no JSON object/, compact(7, CLAIMS)],
     [/^its second part is no JSON object .* that has each field once$/, compact(HEADER, '{"sub":"c","sub":"c"}')],
     ['crit and b64 are not understood', compact({ ...HEADER, crit: ['exp'] }, CLAIMS)],
     ['alg is missing', compact({}, CLAIMS)],
@@ -175,7 +178,7 @@ describe('readPublicJwk', () => {
     ['Ed25519', ED25519, ['EdDSA']],
   ])('reads a key of %s, for its algorithms', (_name, jwk, algorithms) => {
     const read = readPublicJwk({ ...jwk, use: 'sig', key_ops: ['verify'], x5t: 'ignored' });
-    expect(read).toEqual({ ok: true, value: jwk });
+    expect(read).toStrictEqual({ ok: true, value: { ...jwk } });
     expect(read.ok && algorithmsOf(read.value)).toEqual(algorithms);
   });
 
@@ -502,7 +505,7 @@ describe('trusted issuers', () => {
         'gitlab',
         'project_path:g/p:ref_type:branch:ref:main',
         { '/namespace_id': '7' },
-        /project_id/,
+        /^claims must have \/project_id and \/namespace_id, each with a number as text$/,
       ],
       ['no project', 'gitlab', 'user:g', PROJECT, /project_path/],
       ['text before a role', 'aws', 'x:arn:aws:iam::123456789012:role/Role', {}, /role/],

@@ -149,7 +149,7 @@ const INVISIBLE: readonly Mistake[] = [
 
 const LISTENING: readonly Mistake[] = [
   { what: 'HOST as a URL', set: { HOST: 'http://0.0.0.0' }, fix: /HOST: must be .* alone: no http:\/\// },
-  { what: 'HOST with a port', set: { HOST: '0.0.0.0:8080' }, fix: /HOST: .*no port \(that is a setting of its own\)/ },
+  { what: 'HOST with a port', set: { HOST: '0.0.0.0:8080' }, fix: /HOST: .*no port \(that is a separate setting\)/ },
   { what: 'HOST in brackets', set: { HOST: '[::1]' }, fix: /HOST: .*IPv6 without brackets/ },
   { what: 'HOST as *', set: { HOST: '*' }, fix: /HOST: .*0\.0\.0\.0 or :: is every address/ },
   {
