@@ -26,17 +26,22 @@ export function secretSources(
     if ('env' in reference) {
       const { env } = reference;
       const name = /^[A-Z_][A-Z0-9_]*$/.test(env) ? `variable ${env}` : 'a variable';
-      if (allowed && !allowed.variables.includes(env))
+      if (allowed && !allowed.variables.some((name) => isNamed(name, env)))
         return failure(`refers to ${name}, which --allow-env does not name`);
       const value = environment[env];
       return value ? success(value) : failure(`refers to ${name}, which is not set: set it in the environment`);
     }
     if (allowed && !allowed.folders.some((folder) => isInside(folder, reference.file))) {
-      return failure('refers to a file in a folder that --allow-file does not name');
+      return failure('refers to a file in a folder that --allow-files does not name');
     }
     const text = readTextFile(reference.file);
     return text.ok ? text : failure(`refers to a file that ${text.problem}`);
   };
+}
+
+/** Whether a name, which may have `*` at its end, means a variable. */
+function isNamed(name: string, variable: string): boolean {
+  return name.endsWith('*') ? variable.startsWith(name.slice(0, -1)) : variable === name;
 }
 
 /** Whether a file is in a folder, at the end of all links. One that does not exist is not. */

@@ -60,10 +60,14 @@ describe('secrets that a clients file refers to', () => {
   it('come only from what is allowed, also through links', () => {
     const read = secretSources(environment, readTextFile, { folders: [allowed], variables: ['EMPTY'] });
     expect(read({ file: join(allowed, 'billing') })).toEqual(success('its-secret'));
-    const refused = failure('refers to a file in a folder that --allow-file does not name');
+    const refused = failure('refers to a file in a folder that --allow-files does not name');
     for (const file of [join(other, 'billing'), join(allowed, '../other/billing'), join(allowed, 'link'), allowed]) {
       expect(read({ file })).toEqual(refused);
     }
+    const some = secretSources(environment, readTextFile, { folders: [], variables: ['BILL*'] });
+    expect(some({ env: 'BILLING' })).toEqual(success('its-secret'));
+    expect(some({ env: 'OTHER_BILLING' })).toMatchObject({ ok: false });
+    expect(some({ file: join(allowed, 'billing') })).toEqual(refused);
     expect(read({ env: 'BILLING' })).toEqual(failure('refers to variable BILLING, which --allow-env does not name'));
   });
 });

@@ -30,7 +30,7 @@ interface Options extends GivenCostOptions {
   readonly prune?: true;
   readonly check?: true;
   readonly yes?: true;
-  readonly allowFile?: readonly string[];
+  readonly allowFiles?: readonly string[];
   readonly allowEnv?: readonly string[];
 }
 
@@ -57,16 +57,19 @@ export function applyCommand(
       new Option('--prune', 'remove the other clients of the owner'),
       new Option('--check', 'change nothing; the exit code is 4 if something would change').conflicts('yes'),
       new Option('--yes', 'do not ask; needed where no terminal is'),
-      new Option('--allow-file <folder>', 'only files in it may be secrets; repeatable').argParser(collected),
-      new Option('--allow-env <name>', 'only this variable may be a secret; repeatable').argParser(collected),
+      new Option('--allow-files <folder>', 'only files in it may be secrets; repeatable').argParser(collected),
+      new Option(
+        '--allow-env <name>',
+        'only this variable may be a secret, or with * at its end those; repeatable',
+      ).argParser(collected),
       GIVEN_COST_OPTION,
       JSON_OPTION,
     ],
     async *run(options) {
-      const { file, owner, prune, allowFile, allowEnv } = options;
+      const { file, owner, prune, allowFiles, allowEnv } = options;
       if (prune && owner === undefined) throw new Problem(EXIT.usage, '--prune needs --owner.');
-      const isRestricted = allowFile !== undefined || allowEnv !== undefined;
-      const allowed = isRestricted ? { folders: allowFile ?? [], variables: allowEnv ?? [] } : undefined;
+      const isRestricted = allowFiles !== undefined || allowEnv !== undefined;
+      const allowed = isRestricted ? { folders: allowFiles ?? [], variables: allowEnv ?? [] } : undefined;
       const source = await ClientsSource.ofFolder(file, openApplied(allowed));
       yield* withStorage(open, (clients) => applySource(clients, source, options, terminal));
     },

@@ -698,6 +698,7 @@ describe('clients explain', () => {
           encodeSecret: notNeeded,
           clock: { now: notNeeded },
           streamClientsFile: notNeeded,
+          openApplied: notNeeded,
           formatClient: notNeeded,
           more: (program, stdin) => [explainCommand(() => openExplain({ ...environment, ...more }), program, stdin)],
           version: 'not needed',
