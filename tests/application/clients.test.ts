@@ -849,7 +849,7 @@ describe('importClients', () => {
   it('refuses a federated subject that the rules of the service refuse', async () => {
     const weak = { ...SUBJECT, subject: 'weak' };
     expect(await importAll([[client('a'), client('b', { details: { subjects: [SUBJECT, weak] } })]])).toEqual(
-      failure([{ position: 1, text: 'federated_subjects entry 1 matches everybody' }]),
+      failure([{ position: 1, text: 'client b: federated_subjects entry 1 matches everybody' }]),
     );
     expect(await storedIds()).toEqual([]);
   });

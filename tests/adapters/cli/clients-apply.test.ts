@@ -429,6 +429,20 @@ where(isInstalled('script'), describe)('clients apply at a terminal', () => {
   });
 });
 
+describe('clients apply --check', () => {
+  it('needs a role that only reads', async () => {
+    await freshTables(database);
+    const role = await database.createRole();
+    await database.query(`grant select on clients to ${role.name}`);
+    await writeFile(file, JSON.stringify([BILLING]));
+    const reader = clientsInProcess(role.url);
+    expect(await reader([...COMMAND, file, '--owner', 'a', '--prune', '--check'])).toMatchObject({ exitCode: 4 });
+    expect(await reader([...COMMAND, file, '--yes'])).toMatchObject({ exitCode: 3 });
+    expect(await ON_POSTGRES()(['export'])).toMatchObject({ stdout: '[]\n' });
+    await database.query('drop table clients');
+  });
+});
+
 describe('clients apply of 10,000 clients', () => {
   it('takes under 10 seconds and writes nothing if nothing changes', async () => {
     await freshTables(database);
