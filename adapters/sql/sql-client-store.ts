@@ -78,7 +78,15 @@ export class SqlClientStore implements ClientStore {
     try {
       const connection = await this.#database.connect();
       const hasDetails = await this.#database.hasDetails(connection);
-      const parts = { connection, dialect, hasDetails, faultOf, isDeadlock, recorder: this.#recorder };
+      const parts = {
+        connection,
+        dialect,
+        hasDetails,
+        faultOf,
+        isDeadlock,
+        read: (record: ClientRecord) => this.#read(record),
+        recorder: this.#recorder,
+      };
       this.#import = await SqlClientImport.start(parts);
       return this.#import;
     } catch (fault) {

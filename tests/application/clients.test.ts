@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { bcryptEncoder } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { bcryptEncoder, bcryptMatcher } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { secretFiles } from '../../adapters/system/secret-files.ts';
 import { RandomIdGenerator, randomSecret } from '../../adapters/system/system.ts';
 import type { ChangeRequest, CheckRule } from '../../application/clients-program/change-client.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
@@ -31,7 +32,7 @@ import { InMemoryClientStore } from '../support/in-memory-client-store.ts';
 import { REGISTERED_CLIENT } from '../support/registered-client.ts';
 import { secretEdit } from '../support/secret-edit.ts';
 
-const NO_TOKEN_FIELDS = { claims: {}, tokenLifetimeSeconds: null };
+const NO_TOKEN_FIELDS = { claims: {}, tokenLifetimeSeconds: null, owner: null };
 
 describe('how clients are managed', () => {
   const COST = 4;
@@ -56,6 +57,7 @@ describe('how clients are managed', () => {
     resources: [],
     claims: {},
     token_lifetime_seconds: null,
+    owner: null,
   };
   const UNKNOWN = { ok: false, problem: 'client_unknown' };
 
@@ -69,7 +71,8 @@ describe('how clients are managed', () => {
     const store = new InMemoryClientStore(ids);
     const clock = new FixedClock();
     const sources = { clock, generateSecret: randomSecret, ids };
-    const parts = { store, encodeSecret: bcryptEncoder(atOnce), checkRule: weaknessByName, ...sources };
+    const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
+    const parts = { store, ...hashes, checkRule: weaknessByName, ...sources };
     const management = createClientManagement(parts);
     return {
       store,
@@ -324,7 +327,8 @@ describe('how credentials are managed', () => {
     const ids = new RandomIdGenerator();
     store = new InMemoryClientStore(ids);
     const sources = { clock, generateSecret: randomSecret, ids };
-    use = createClientManagement({ store, encodeSecret: bcryptEncoder(atOnce), checkRule: weaknessByName, ...sources });
+    const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
+    use = createClientManagement({ store, ...hashes, checkRule: weaknessByName, ...sources });
   });
 
   async function columnOf(clientId = 'c'): Promise<string | undefined> {
@@ -560,6 +564,7 @@ describe('how credentials are managed', () => {
         resources: add.resources,
         claims: {},
         token_lifetime_seconds: null,
+        owner: null,
       });
       await use.changeClient('c', { remove: [{ key_id: KEY_ID }] });
       await use.changeClient('c', { remove: [{ issuer: SUBJECT.issuer, subject: SUBJECT.subject }] });
@@ -571,6 +576,7 @@ describe('how credentials are managed', () => {
         resources: [],
         claims: {},
         token_lifetime_seconds: null,
+        owner: null,
       });
     });
 
@@ -698,6 +704,7 @@ describe('clientChangeEvents', () => {
       resources: [],
       claims: [],
       token_lifetime_seconds: null,
+      owner: null,
     };
     const after = { client_name, scope, state: 'enabled', bcrypt_cost: 4, ...credentials };
     expect(changeLog.events()).toEqual([expect.objectContaining({ after })]);
@@ -870,7 +877,7 @@ describe('importClients', () => {
       [client('a'), client('b')],
       [client('c'), client('b')],
     ]);
-    expect(imported).toEqual(failure([{ position: 3, text: 'client_id is that of entry 1' }]));
+    expect(imported).toEqual(failure([{ position: 3, text: 'client_id is that of', other: 1 }]));
     expect(await storedIds()).toEqual([]);
   });
 
@@ -908,7 +915,7 @@ describe('importClients', () => {
   it('refuses a federated subject that the rules of the service refuse', async () => {
     const weak = { ...SUBJECT, subject: 'weak' };
     expect(await importAll([[client('a'), client('b', { details: { subjects: [SUBJECT, weak] } })]])).toEqual(
-      failure([{ position: 1, text: 'federated_subjects entry 1 matches everybody' }]),
+      failure([{ position: 1, text: 'client b: federated_subjects entry 1 matches everybody' }]),
     );
     expect(await storedIds()).toEqual([]);
   });

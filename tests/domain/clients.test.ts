@@ -161,6 +161,7 @@ describe('details', () => {
     resources: [RESOURCE, { resource: 'https://files.example', scope: 'read files' }],
     claims: { tenant: 'acme', groups: ['a'] },
     tokenLifetimeSeconds: 60,
+    owner: 'team-a',
   };
 
   describe('checkDetails', () => {
@@ -182,6 +183,12 @@ describe('details', () => {
         ok: false,
         problem: { kind, position: undefined, rule: `must be at most ${most}` },
       });
+    });
+
+    it.each(['', 'x'.repeat(256), 'a\nb', 'a\u200b', 7])('refuses an owner that is no name: %j', (owner) => {
+      const rule = 'must have 1 to 255 characters that can be seen';
+      const problem = { kind: 'owner', position: undefined, rule };
+      expect(checkDetails({ ...NO_DETAILS, owner: owner as string })).toEqual({ ok: false, problem });
     });
 
     it('refuses two keys of one name, of which an assertion could only mean one', () => {
@@ -208,6 +215,7 @@ describe('details', () => {
 
     it.each([
       ['a name of 255 characters', { secrets: [{ ...SECRET, name: 'x'.repeat(255) }] }],
+      ['an owner of 255 characters', { owner: 'x'.repeat(255) }],
       ['a secret that expired at once', { secrets: [{ ...SECRET, expires_at: 0 }] }],
       ['a plain secret behind its id', { secrets: [{ ...SECRET, encoded: '{noop}cs-1.the-rest' }] }],
       ['a subject of 2,000 characters', { subjects: [{ ...SUBJECT, subject: 'x'.repeat(2_000) }] }],
