@@ -2,6 +2,7 @@ import {
   type ClientColumns,
   ClientRegistration,
   type ClientRegistrationFields,
+  isClientId,
 } from '../domain/client-registration.ts';
 import {
   readConditions,
@@ -22,6 +23,11 @@ export function lookupOf(fields: ClientRegistrationFields): Exclude<ClientLookup
   return registration.ok
     ? { kind: 'found', registration: registration.value }
     : { kind: 'broken', problem: registration.problem };
+}
+
+/** Whether a storage can have the id. A driver would send half a surrogate pair as U+FFFD, which another client id may contain. */
+export function isStorable(clientId: string): boolean {
+  return isClientId(clientId) && clientId.isWellFormed();
 }
 
 /** A row of a storage: the columns of a client, and of its details at least what the look-up needs. */

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Problem } from '../../domain/problem.ts';
-import { ADD_DETAILS, CLIENTS, SUBJECT_INDEX } from './client-entity.ts';
+import { ADD_DETAILS, CLIENTS, HAS_DETAILS, SUBJECT_INDEX } from './client-entity.ts';
 import { type Connection, openConnection, type Warn } from './connection.ts';
 import { storeFault, TableUnusable } from './fault.ts';
 import { FIND_OWN_TABLES, lostClients, type TableUser } from './own-tables.ts';
@@ -127,7 +127,7 @@ interface FoundClients {
 
 const FIND_CLIENTS_TABLE = `select pg_catalog.pg_has_role(relowner, 'usage') as "owned",
     pg_catalog.to_regclass('clients_federated_subjects')::oid is not null as "hasIndex",
-    exists (select from pg_catalog.pg_attribute where attrelid = pg_class.oid and attname = 'details' and not attisdropped) as "hasDetails"
+    ${HAS_DETAILS} as "hasDetails"
   from pg_catalog.pg_class where oid = pg_catalog.to_regclass('clients')::oid`;
 
 /** Roles that may read columns of the table one by one: a service that runs with one of them reads the new column at once. */

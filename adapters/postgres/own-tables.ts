@@ -18,11 +18,16 @@ export const TABLE_NAMES = Object.keys(OWN_TABLES);
 /** An empty table in the place of a lost one would have every client refused. */
 export const BRING_BACK = 'bring it back, from a backup or from where it was moved to';
 
+type FoundTables = readonly { readonly name: string }[];
+
+export function hasClients(there: FoundTables): boolean {
+  return there.some(({ name }) => name === 'clients');
+}
+
 /** Why `clients` is missing although others of these tables are there; undefined if it is not, or in a new database. */
-export function lostClients(rows: readonly { readonly name: string }[]): Problem | undefined {
-  const there = rows.map(({ name }) => name);
-  if (there.includes('clients') || there.length === 0) return undefined;
-  const text = `table clients does not exist, and ${there.join(', ')} does`;
+export function lostClients(there: FoundTables): Problem | undefined {
+  if (hasClients(there) || there.length === 0) return undefined;
+  const text = `table clients does not exist, and ${there.map(({ name }) => name).join(', ')} does`;
   return { code: 'table_lost', text, fix: `${BRING_BACK}; an empty one would have every client refused` };
 }
 

@@ -11,8 +11,7 @@ import { type ClientDetails, withoutEmpty } from '../../domain/client-details.ts
 import type { NewClient } from '../../domain/client-registration.ts';
 import { documentOf } from '../../domain/details-document.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { documentText, requireDetails } from './client-statements.ts';
-import { commitRecorded } from './recorded-commit.ts';
+import { documentText, endTransaction, requireDetails } from './client-statements.ts';
 import type { SqlConnection, SqlDialect, SqlValue } from './sql-database.ts';
 
 /** Clients that one statement adds to the temporary table, within the number of parameters that a database takes. */
@@ -160,7 +159,7 @@ export class SqlClientImport implements ClientImport {
     }
     const [row] = await connection.query<Readonly<Record<keyof ImportCounts, number | string>>>(this.#sql.count);
     const counts = { added: Number(row?.added), replaced: Number(row?.replaced), locked: Number(row?.locked) };
-    await commitRecorded(connection, file && ({ kind: 'import', counts, file } as const), this.#parts.recorder);
+    await endTransaction(connection, file && ({ kind: 'import', counts, file } as const), this.#parts.recorder);
     return success(counts);
   }
 

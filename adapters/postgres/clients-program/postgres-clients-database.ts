@@ -1,5 +1,5 @@
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import { CLIENTS } from '../client-entity.ts';
+import { CLIENTS, HAS_DETAILS } from '../client-entity.ts';
 import { openConnection, type Warn } from '../connection.ts';
 import { hasState, SQLSTATE, storeFault, TableUnusable } from '../fault.ts';
 import { BRING_BACK, FIND_OWN_TABLES, lostClients } from '../own-tables.ts';
@@ -50,7 +50,7 @@ export async function openClientsDatabase(url: string, warn?: Warn) {
     const lost = lostClients(await runStatement(connection, { text: FIND_OWN_TABLES }));
     if (!found?.exists) throw new TableUnusable(lost ?? MISSING);
     await probeTable(CLIENTS, connection).check();
-    return runStatement(connection, { text: FIND_DETAILS });
+    return runStatement(connection, { text: `select where ${HAS_DETAILS}` });
   }
   return {
     dialect: {
@@ -99,6 +99,3 @@ const MISSING = {
   text: 'table clients does not exist',
   fix: `run npm run migrate; if it was there before, ${BRING_BACK}`,
 };
-
-const FIND_DETAILS = `select from pg_catalog.pg_attribute where attrelid = pg_catalog.to_regclass('clients')::oid
-  and attname = 'details' and not attisdropped`;
