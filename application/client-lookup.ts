@@ -5,6 +5,7 @@ import {
   isClientId,
 } from '../domain/client-registration.ts';
 import {
+  hasWeakSecret,
   readConditions,
   readKeys,
   readResources,
@@ -14,7 +15,7 @@ import {
 } from '../domain/details-document.ts';
 import { type Finding, note } from '../domain/finding.ts';
 import type { Problem } from '../domain/problem.ts';
-import { isLocked, NO_SECRET, StoredSecret } from '../domain/stored-secret.ts';
+import { CHOSEN_SECRET_COST, isLocked, NO_SECRET, StoredSecret } from '../domain/stored-secret.ts';
 import type { ClientLookup, ClientWithKeys, FederatedCandidate, FederatedIdentity } from './ports/client-repository.ts';
 
 /** What a stored registration means: it is broken if it breaks a rule of the domain. */
@@ -45,7 +46,11 @@ function parseDetails({ details }: Pick<ClientRow, 'details'>): StoredDocument {
   return details === '{}' ? EMPTY : Object(JSON.parse(details));
 }
 
-/** The secret of a client that an id selects. @param row its secret without an id, and of its details at least the secrets. */
+/**
+ * The secret of a client that an id selects. The one without an id may have expired, which `lookupOfRow` knows.
+ *
+ * @param row its secret without an id, and of its details at least the secrets.
+ */
 export function secretOfRow(
   row: Pick<ClientRow, 'clientSecret' | 'details'>,
   now: number,
@@ -116,6 +121,9 @@ export const NO_CLIENT: Problem = {
   fix: 'npm run clients -- add <client-id> --name … --scope …',
 };
 
+/** For operators. A generated secret needs no stretching. */
+export const WEAK_SECRET = `a secret that no program generated, of a BCrypt cost below ${CHOSEN_SECRET_COST}`;
+
 /** A row that needs repair, for the log: the rule that a field breaks. */
 export interface BrokenRegistration {
   readonly event: 'registration_broken';
@@ -132,13 +140,18 @@ export function logBroken(log: (line: BrokenRegistration) => void, client_id: st
 /** How many clients the doctor looks at, at most. */
 export const INSPECTED_MAX = 1_000;
 
-/** How many of these rows get no token although nobody has disabled them. */
-export function inspectRows(rows: readonly ClientRow[]): readonly Finding[] {
+/** How many of these rows get no token although nobody has disabled them, and how many secrets are easy to guess. */
+export function inspectRows(rows: readonly ClientRow[], now: number): readonly Finding[] {
   const isUsable = (secret: string) => secret === NO_SECRET || StoredSecret.parse(secret).kind === 'bcrypt';
   const enabled = rows.filter(({ clientSecret }) => !isLocked(clientSecret));
-  // No secret with an id is asked for, so the time does not matter.
-  const isBroken = (row: ClientRow) => !isUsable(row.clientSecret) || lookupOfRow(row, 0).kind === 'broken';
+  const isBroken = (row: ClientRow) => !isUsable(row.clientSecret) || lookupOfRow(row, now).kind === 'broken';
   const broken = enabled.filter(isBroken).length;
   const fix = 'npm run clients -- list --state broken names them and their problems';
-  return broken === 0 ? [] : [note(`registered clients that get no token: ${broken}`, fix)];
+  const weak = rows.filter((row) => hasWeakSecret(row.clientSecret, parseDetails(row), now)).length;
+  return [
+    ...(broken === 0 ? [] : [note(`registered clients that get no token: ${broken}`, fix)]),
+    ...(weak === 0
+      ? []
+      : [note(`registered clients with ${WEAK_SECRET}: ${weak}`, 'npm run clients -- list names them')]),
+  ];
 }

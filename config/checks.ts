@@ -12,7 +12,7 @@ import type { Problem } from '../domain/problem.ts';
 import { openFilesPlan } from './settings/derived-values.ts';
 import { hostHint } from './settings/platform.ts';
 import type { Environment } from './settings/read-environment.ts';
-import { settingDoubts } from './settings/setting-doubts.ts';
+import { settingWarnings } from './settings/setting-warnings.ts';
 import { OWNERS_FILES, type Settings } from './settings/settings.ts';
 
 /** The checks that need nothing open, by their names in the report of the doctor. */
@@ -32,12 +32,12 @@ export interface ChecksBeforeStart {
 export function checksBeforeStart(settings: Settings, environment: Environment): ChecksBeforeStart {
   const { KEY_FILE: keyFile, KEY_SECRET_FILE: secret } = settings;
   const owners = ownersProblems(OWNERS_FILES, environment);
-  const doubts = [...settingDoubts(environment), ...[hostHint(environment) ?? []].flat()];
+  const warnings = [...settingWarnings(environment), ...[hostHint(environment) ?? []].flat()];
   const connections = Math.min(CONNECTIONS_MAX, connectionsInMemory('plain'));
   return {
     settings: [
       ...owners.map((problem): Finding => ({ state: 'problem', ...problem })),
-      ...doubts.map((doubt): Finding => ({ state: 'note', ...doubt })),
+      ...warnings.map((warning): Finding => ({ state: 'note', ...warning })),
     ],
     memory: inspectMemory(),
     'open files': inspectOpenFiles(openFilesPlan(settings), connections),

@@ -6,7 +6,7 @@ import { linesTo } from './lines-to.ts';
 import { startFromEnvironment } from './service.ts';
 import type { Environment } from './settings/read-environment.ts';
 
-/** The service without a server of its own. */
+/** The service without its own server. */
 export interface FetchService {
   /** Answers a request of the Web standard. While the service is open, rejects only with a TypeError: a body that was read before, or a `remoteAddress` that is no IP address. */
   fetch(request: Request, source?: RequestSource): Promise<Response>;

@@ -53,9 +53,9 @@ export function startProcess(service: Service, settings: Settings, found: Checks
     log: (event, address) => {
       log.info({ event, ...address, ...(event === 'started' && { version: programVersion() }) });
       if (event !== 'started') return;
-      for (const doubt of doubtsIn(found)) {
-        const event = doubt.code === HOST_NOT_SET ? doubt.code : 'setting_doubtful';
-        log.warn({ event, hint: inWords(doubt) });
+      for (const warning of doubtsIn(found)) {
+        const event = warning.code === HOST_NOT_SET ? warning.code : 'setting_doubtful';
+        log.warn({ event, hint: inWords(warning) });
       }
       const notes = checks().map((check) => problemOf(check.readiness()));
       const isEmpty = notes.some((note) => note?.code === NO_CLIENT.code);

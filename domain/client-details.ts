@@ -14,11 +14,17 @@ export interface Expiring {
   readonly expires_at?: number;
 }
 
+/** What makes a secret of the client: its end, and where it comes from. */
+export interface SecretMarks extends Expiring {
+  /** It is 256 random bits of this program, so that no BCrypt cost is too low. Absent: somebody may have chosen it. */
+  readonly generated?: true;
+}
+
 /**
  * A secret beside the one of the registration, so that a client can change its secret without a pause. This and the other
  * entries of ClientDetails have the same fields in clients files, in the column `details`, in `--json` and in audit events.
  */
-export interface NamedSecret extends Expiring {
+export interface NamedSecret extends SecretMarks {
   /** The public part, which stands in front of the secret and a dot, and selects it: letters, digits and `-_~`. */
   readonly secret_id: string;
   /** For people. */
@@ -30,7 +36,7 @@ export interface NamedSecret extends Expiring {
 /** The fields of a secret that `--json` and audit events show. */
 export const SHOWN_OF_SECRET = ['secret_id', 'name', 'expires_at'] as const satisfies readonly Exclude<
   keyof NamedSecret,
-  'encoded'
+  'encoded' | 'generated'
 >[];
 
 /** A key that verifies assertions of the client (`private_key_jwt`). */
@@ -50,6 +56,8 @@ export interface FederatedSubject {
 
 /** What a registration has beside the five columns of the specification: the column `details`, as `documentOf` writes it. */
 export interface ClientDetails {
+  /** About the secret in the column `client_secret`, which has no id. */
+  readonly clientSecret?: SecretMarks;
   readonly secrets: readonly NamedSecret[];
   readonly keys: readonly ClientKey[];
   readonly subjects: readonly FederatedSubject[];
@@ -76,18 +84,21 @@ export function withoutEmpty(details: Partial<ClientDetails>): Partial<ClientDet
   return Object.fromEntries(Object.entries(details).filter(([, kind]) => says(kind)));
 }
 
+/** What a problem may be about. */
+type DetailKind = Exclude<keyof ClientDetails, 'clientSecret'>;
+
 /** The kinds that are lists of entries. */
-export const DETAIL_KINDS = ['secrets', 'keys', 'subjects', 'resources'] as const satisfies (keyof ClientDetails)[];
+export const DETAIL_KINDS = ['secrets', 'keys', 'subjects', 'resources'] as const satisfies DetailKind[];
 
 /** What each kind is called in a clients file. */
-export const DETAIL_MEMBERS = {
+export const DETAIL_FIELDS = {
   secrets: 'secrets',
   keys: 'jwks',
   subjects: 'federated_subjects',
   resources: 'resources',
   claims: 'claims',
   tokenLifetimeSeconds: 'token_lifetime_seconds',
-} as const satisfies Record<keyof ClientDetails, string>;
+} as const satisfies Record<DetailKind, string>;
 
 /** The most entries of each kind. */
 export const DETAILS_MAX = { secrets: 2, keys: 10, subjects: 50, resources: 20 } as const;
@@ -98,7 +109,7 @@ const CLAIMS_MAX = 20;
 
 /** The entry that breaks a rule, by its kind and position, and the rule; never a value. */
 export interface DetailsProblem {
-  readonly kind: keyof ClientDetails;
+  readonly kind: DetailKind;
   /** Undefined if it is about all of them. */
   readonly position: number | undefined;
   readonly rule: string;
@@ -106,8 +117,9 @@ export interface DetailsProblem {
 
 /** The details, or the first rule that they break. */
 export function checkDetails(details: ClientDetails): Result<ClientDetails, DetailsProblem> {
-  const { secrets, keys, subjects, resources, claims, tokenLifetimeSeconds } = details;
+  const { clientSecret, secrets, keys, subjects, resources, claims, tokenLifetimeSeconds } = details;
   const problem =
+    problemOfValue('secrets', ruleOfTime(clientSecret?.expires_at)) ??
     problemOf('secrets', secrets, ({ secret_id }) => secret_id, ruleOfSecret) ??
     problemOf('keys', keys, ({ jwk }) => thumbprintInput(jwk), ruleOfKey) ??
     repeatedKid(keys) ??
@@ -118,7 +130,7 @@ export function checkDetails(details: ClientDetails): Result<ClientDetails, Deta
   return problem === undefined ? success(details) : failure(problem);
 }
 
-function problemOfValue(kind: keyof ClientDetails, rule: string | undefined): DetailsProblem | undefined {
+function problemOfValue(kind: DetailKind, rule: string | undefined): DetailsProblem | undefined {
   return rule === undefined ? undefined : { kind, position: undefined, rule };
 }
 

@@ -28,12 +28,17 @@ export interface ExpiryDocument {
   readonly expired: boolean;
 }
 
-/** What is shown of a secret. All fields are null for the secret without an id, which is in the column `client_secret`. */
+/** What is shown of a secret. Its id and name are null for the secret without an id, which is in the column `client_secret`. */
 export type RecordedSecret = {
-  readonly [Member in (typeof SHOWN_OF_SECRET)[number]]: NonNullable<NamedSecret[Member]> | null;
+  readonly [Field in (typeof SHOWN_OF_SECRET)[number]]: NonNullable<NamedSecret[Field]> | null;
 };
 
-type SecretDocument = RecordedSecret & ExpiryDocument & Pick<ClientDocument, 'bcrypt_cost'>;
+type SecretDocument = RecordedSecret &
+  ExpiryDocument &
+  Pick<ClientDocument, 'bcrypt_cost'> & {
+    /** Whether it is 256 random bits of the program. Somebody may have chosen another one. */
+    readonly generated: boolean;
+  };
 
 interface KeyDocument extends ExpiryDocument {
   /** Its SHA-256 thumbprint (RFC 7638). */

@@ -4,14 +4,17 @@ import { readPublicJwk } from './public-jwk.ts';
 import { isResourceIndicator, type RegisteredResource } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
 import { Scope } from './scope.ts';
-import { isLocked } from './stored-secret.ts';
+import { CHOSEN_SECRET_COST, isLocked, NO_SECRET, StoredSecret, unlock } from './stored-secret.ts';
 
-type Members = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
 /** The details of a client as JSON, in the names of a clients file: the column `details`. A kind that is absent has no entries. */
 export interface DetailsDocument {
-  readonly secrets?: readonly Members[];
-  readonly jwks?: { readonly keys: readonly Members[] };
+  /** Of the secret in the column. */
+  readonly client_secret_expires_at?: number;
+  readonly client_secret_generated?: true;
+  readonly secrets?: readonly Fields[];
+  readonly jwks?: { readonly keys: readonly Fields[] };
   readonly federated_subjects?: readonly FederatedSubject[];
   readonly resources?: readonly RegisteredResource[];
   readonly claims?: ClientClaims;
@@ -20,8 +23,11 @@ export interface DetailsDocument {
 
 /** The document of these details. A kind is in it if it is given, also without entries. */
 export function documentOf(details: Partial<ClientDetails>): DetailsDocument {
-  const { secrets, keys, subjects, resources, claims, tokenLifetimeSeconds } = details;
+  const { clientSecret: { expires_at, generated } = {}, secrets, keys, subjects, resources } = details;
+  const { claims, tokenLifetimeSeconds } = details;
   return {
+    ...(expires_at !== undefined && { client_secret_expires_at: expires_at }),
+    ...(generated && { client_secret_generated: generated }),
     ...(secrets && { secrets: secrets.map(({ encoded, ...secret }) => ({ ...secret, client_secret: encoded })) }),
     ...(keys && {
       jwks: { keys: keys.map(({ jwk, expires_at }) => ({ ...jwk, ...(expires_at !== undefined && { expires_at }) })) },
@@ -34,19 +40,36 @@ export function documentOf(details: Partial<ClientDetails>): DetailsDocument {
 }
 
 /** A document as a storage has it. Another program may have written anything into it, so each of its parts is read with care. */
-export type StoredDocument = Members;
+export type StoredDocument = Fields;
 
 /**
  * The stored secret that a presented one is compared with: the one that its id selects, if there is one that is valid now,
- * otherwise the one without an id. The lock of a disabled client counts for both.
+ * otherwise the one without an id, which may have expired: then there is none. The lock of a disabled client counts for both.
  *
  * @param stored the secret without an id, with the lock if there is one.
  */
 export function selectSecret(stored: string, document: StoredDocument, now: number, secretId?: string): string {
-  if (secretId === undefined || isLocked(stored)) return stored;
+  if (isLocked(stored)) return stored;
+  const { client_secret_expires_at: end = Infinity } = document;
+  const own = Number(end) > now ? stored : NO_SECRET;
+  if (secretId === undefined) return own;
   const named = objectsIn(document['secrets']).find(({ secret_id }) => secret_id === secretId);
   const { client_secret: encoded, expires_at = Infinity } = named ?? {};
-  return typeof encoded === 'string' && Number(expires_at) > now ? encoded : stored;
+  return typeof encoded === 'string' && Number(expires_at) > now ? encoded : own;
+}
+
+/** Whether somebody may have chosen a valid secret that is stored at less than {@link CHOSEN_SECRET_COST}, so that it can be guessed from the table. */
+export function hasWeakSecret(stored: string, document: StoredDocument, now: number): boolean {
+  const { client_secret_expires_at, client_secret_generated } = document;
+  const own = {
+    client_secret: unlock(stored),
+    expires_at: client_secret_expires_at,
+    generated: client_secret_generated,
+  };
+  return [own, ...objectsIn(document['secrets'])].some(({ client_secret, expires_at = Infinity, generated }) => {
+    const { kind, cost } = StoredSecret.parse(String(client_secret));
+    return kind === 'bcrypt' && cost < CHOSEN_SECRET_COST && generated !== true && Number(expires_at) > now;
+  });
 }
 
 /** The keys, each or which rule it breaks. */
@@ -97,6 +120,6 @@ function isObject(value: unknown): value is Readonly<Record<string, string>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function objectsIn(list: unknown): readonly Members[] {
+function objectsIn(list: unknown): readonly Fields[] {
   return Array.isArray(list) ? list.filter(isObject) : [];
 }

@@ -94,7 +94,7 @@ export const REASONS = {
   assertion_subject_unknown: {
     code: 'invalid_client',
     meaning:
-      'The issuer is trusted, but no client has a rule for this subject. Add one with `npm run clients -- subjects add`, after `npm run clients -- explain` has shown the subject.',
+      'The issuer is trusted, but no client has a rule for this subject. Add one with `npm run clients -- update <client-id> --add-subject`, after `npm run clients -- explain` has shown the subject.',
     changes: 'registration',
   },
   assertion_claims_unmatched: {
@@ -185,7 +185,7 @@ export const REASONS = {
     code: 'invalid_target',
     description: "the client is not registered for the resource '…'",
     meaning:
-      'The client asks for a resource that it is not registered for. Correct the request, or add it with `npm run clients -- resources add`.',
+      'The client asks for a resource that it is not registered for. Correct the request, or add it with `npm run clients -- update <client-id> --add-resource`.',
     changes: 'registration',
   },
   resources_differ: {

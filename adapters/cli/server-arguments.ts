@@ -1,5 +1,3 @@
-import { COMPLETE } from './completion.ts';
-
 /** A server program: it takes its settings from the environment, and explains them on its help page. */
 export interface ServerPage {
   /** The subject of what it reports, such as `The service`. */
@@ -17,16 +15,15 @@ export interface ServerPage {
 }
 
 /** What such a program prints for its arguments, and whether that was asked for: otherwise it ends with an error. */
-interface ArgumentsAnswer {
+interface ArgumentsOutput {
   readonly text: string;
   readonly exitCode: 0 | 2;
 }
 
-/** The answer to the arguments of a server program; undefined without any, and then it starts. */
-export function answerArguments(page: ServerPage, args: readonly string[]): ArgumentsAnswer | undefined {
+/** The response to the arguments of a server program; undefined without any, and then it starts. */
+export function answerArguments(page: ServerPage, args: readonly string[]): ArgumentsOutput | undefined {
   const [first] = args;
   if (first === undefined) return undefined;
-  if (first === COMPLETE) return { text: '--help\n--version\n', exitCode: 0 };
   if (args.includes('--help') || args.includes('-h')) return { text: helpPage(page), exitCode: 0 };
   if (first === '--version') return { text: `${page.version}\n`, exitCode: 0 };
   const [name = 'PORT'] = page.settings.map(([setting]) => setting).filter((setting) => setting === nameIn(first));

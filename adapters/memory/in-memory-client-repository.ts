@@ -9,9 +9,15 @@ import {
 } from '../../application/ports/client-repository.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
-import { type ClientKey, type FederatedSubject, hasExpired, type NamedSecret } from '../../domain/client-details.ts';
+import {
+  type ClientKey,
+  type Expiring,
+  type FederatedSubject,
+  hasExpired,
+  type NamedSecret,
+} from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
-import { isLocked, StoredSecret } from '../../domain/stored-secret.ts';
+import { isLocked, NO_SECRET, StoredSecret } from '../../domain/stored-secret.ts';
 
 /** A registration with one of its secrets. */
 interface WithSecret {
@@ -19,7 +25,9 @@ interface WithSecret {
   readonly secret: StoredSecret;
 }
 
-interface Client extends WithSecret {
+interface Client extends WithSecret, Expiring {
+  /** The registration when the secret without an id has expired. */
+  readonly expired: WithSecret;
   readonly named: readonly (WithSecret & Omit<NamedSecret, 'encoded'>)[];
   readonly keys: readonly ClientKey[];
 }
@@ -42,7 +50,8 @@ export class InMemoryClientRepository implements ClientRepository {
   add({ details = {}, ...client }: NewClient): void {
     const { clientId } = client;
     if (this.#clients.has(clientId)) throw new Error('a client of this id is registered already');
-    const { secrets = [], keys = [], subjects = [], resources = [], ...tokenFields } = details;
+    const { clientSecret: { expires_at } = {}, ...others } = details;
+    const { secrets = [], keys = [], subjects = [], resources = [], ...tokenFields } = others;
     const id = this.#ids.uuid();
     const withSecret = (clientSecret: string): WithSecret => ({
       lookup: lookupOf({ ...client, id, clientSecret, resources: Object.freeze([...resources]), ...tokenFields }),
@@ -50,7 +59,14 @@ export class InMemoryClientRepository implements ClientRepository {
     });
     const usable = isLocked(client.clientSecret) ? [] : secrets;
     const named = usable.map(({ encoded, ...secret }) => ({ ...secret, ...withSecret(encoded) }));
-    this.#clients.set(clientId, { ...withSecret(client.clientSecret), named, keys: [...keys] });
+    const isEnding = expires_at !== undefined && !isLocked(client.clientSecret);
+    this.#clients.set(clientId, {
+      ...withSecret(client.clientSecret),
+      ...(isEnding && { expires_at }),
+      expired: withSecret(NO_SECRET),
+      named,
+      keys: [...keys],
+    });
     for (const { claims, ...identity } of subjects) {
       const rules = this.#rules.get(keyOf(identity)) ?? new Map();
       this.#rules.set(keyOf(identity), rules.set(clientId, claims));
@@ -88,9 +104,10 @@ export class InMemoryClientRepository implements ClientRepository {
 
   #find(clientId: string, secretId: string | undefined): WithSecret | undefined {
     const client = this.#clients.get(clientId);
-    if (secretId === undefined || client === undefined) return client;
-    const named = client.named.find(({ secret_id }) => secret_id === secretId);
-    return named === undefined || hasExpired(named, this.#clock.now()) ? client : named;
+    const now = this.#clock.now();
+    const named = client?.named.find(({ secret_id }) => secret_id === secretId);
+    if (named !== undefined && !hasExpired(named, now)) return named;
+    return client !== undefined && hasExpired(client, now) ? client.expired : client;
   }
 }
 

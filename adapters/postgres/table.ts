@@ -211,7 +211,7 @@ async function notCreated(table: string, connection: Connection): Promise<TableU
 
 const MIGRATE = 'npm run migrate -- --grant-to <role>, with the DATABASE_URL of a role that may create tables';
 const ADD_COLUMN =
-  'add it: no program of the service changes a table that exists. If the table is that of another application, give the service a schema or a database of its own: ?options=-c%20search_path%3D<schema> in DATABASE_URL';
+  'add it: no program of the service changes a table that exists. If the table is that of another application, give the service its own schema or database: ?options=-c%20search_path%3D<schema> in DATABASE_URL';
 
 function assertUsable(definition: TableDefinition, found: readonly Column[]): void {
   const { name: table, columns, optional, access } = definition;

@@ -75,7 +75,7 @@ interface ImportParts {
   readonly recorder: ChangeRecorder<ClientChange> | undefined;
 }
 
-/** An import with a connection of its own, since the temporary table belongs to it. */
+/** An import with its own connection, since the temporary table belongs to it. */
 export class SqlClientImport implements ClientImport {
   readonly #parts: ImportParts;
   readonly #sql: ReturnType<typeof importStatements>;
@@ -198,8 +198,11 @@ export class SqlClientImport implements ClientImport {
   }
 }
 
+/** What a new secret in the column replaces. */
+const NO_MARKS = { client_secret_expires_at: null, client_secret_generated: null };
+
 /** The kinds that are given. A kind without entries is null, and replaces what is stored. */
 function givenText(details: Partial<ClientDetails>): string {
   const none = Object.keys(documentOf(details)).map((field) => [field, null]);
-  return JSON.stringify({ ...Object.fromEntries(none), ...documentOf(withoutEmpty(details)) });
+  return JSON.stringify({ ...NO_MARKS, ...Object.fromEntries(none), ...documentOf(withoutEmpty(details)) });
 }

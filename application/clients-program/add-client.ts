@@ -24,7 +24,7 @@ export interface AddedClient extends DescribedClient {
 
 export type AddClientProblem = RegistrationProblem | DetailsProblem | 'client_id_taken';
 
-const WITHOUT_SECRET = { secret: undefined, clientSecret: NO_SECRET, secrets: [] };
+const WITHOUT_SECRET = { secret: undefined, clientSecret: NO_SECRET, marks: undefined, secrets: [] };
 
 /** Registers a client. */
 export async function addClient(
@@ -36,14 +36,13 @@ export async function addClient(
   const fields = { clientId, clientSecret: NO_SECRET, clientName, scope };
   const registration = ClientRegistration.toRegister({ ...fields, id: 'not stored yet' });
   if (!registration.ok) return registration;
-  const { secret, clientSecret, secrets } =
+  const { secret, clientSecret, marks, secrets } =
     request.secret === undefined ? WITHOUT_SECRET : await newSecret(parts, request.secret);
-  const details = checkDetails({ ...NO_DETAILS, ...request.details, secrets });
+  const details = checkDetails({ ...NO_DETAILS, ...request.details, ...(marks && { clientSecret: marks }), secrets });
   if (!details.ok) return details;
   const weakRule = problemOfRules(details.value.subjects, checkRule);
   if (weakRule !== undefined) return failure(weakRule);
-  const hasDetails = Object.keys(withoutEmpty(details.value)).length > 0;
-  const added = await store.add({ ...fields, clientSecret, ...(hasDetails && { details: details.value }) });
+  const added = await store.add({ ...fields, clientSecret, details: withoutEmpty(details.value) });
   if (added === undefined) return failure('client_id_taken');
   return success({ ...describeClient(added, clock.now()), secret });
 }

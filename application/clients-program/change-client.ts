@@ -6,6 +6,7 @@ import {
   type FederatedSubject,
   hasExpired,
   type NamedSecret,
+  type SecretMarks,
 } from '../../domain/client-details.ts';
 import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
 import { uriOf } from '../../domain/resource-indicator.ts';
@@ -25,13 +26,20 @@ export type AddedDetails = Partial<Pick<ClientDetails, 'keys' | 'subjects' | 're
 /** What replaces the name or the scope; undefined for what stays. */
 type Names = Readonly<Record<'clientName' | 'scope', string | undefined>>;
 
-/** The entry to remove, by the members that identify it. */
-type RemovedDetail =
+/** An entry to remove, by the fields that identify it. */
+export type RemovedDetail =
   | { readonly key_id: string }
   | { readonly issuer: string; readonly subject: string }
   | { readonly resource: string }
   /** Undefined for the secret without an id. */
   | { readonly secret_id: string | undefined };
+
+/** One edit of name, scope and entries. What is removed makes room for what is added. */
+export interface ClientUpdate {
+  readonly set?: Names;
+  readonly remove?: readonly RemovedDetail[];
+  readonly add?: AddedDetails;
+}
 
 /**
  * What to change. A secret without an id replaces all secrets of the client: they are refused from the next request on. One
@@ -39,15 +47,13 @@ type RemovedDetail =
  * lock.
  */
 export type ChangeRequest =
-  | { readonly add: AddedDetails }
-  | { readonly remove: RemovedDetail }
   | { readonly give: SecretRequest | NamedSecretRequest }
   | { readonly state: 'enabled' | 'disabled' }
-  | { readonly set: Names };
+  | ClientUpdate;
 
 /**
  * `details_unreadable`: what another program has written as its details. `hash_missing`: the lock has no hash behind it, so that unlocking would enable nothing. The client needs a new secret.
- * `secret_missing`: the client authenticates in another way. `secret_without_id`: only a secret with an id can expire.
+ * `secret_missing`: the client authenticates in another way.
  * `too_many_secrets`: the client has two already.
  */
 export type ChangeProblem =
@@ -57,7 +63,6 @@ export type ChangeProblem =
   | 'hash_missing'
   | 'secret_missing'
   | 'secret_unknown'
-  | 'secret_without_id'
   | 'too_many_secrets'
   | RegistrationProblem
   | DetailsProblem;
@@ -92,7 +97,7 @@ export async function changeClient(
   request: ChangeRequest,
 ): Promise<Result<ChangedClient, ChangeProblem>> {
   const { store, clock, checkRule } = parts;
-  const weakRule = 'add' in request ? problemOfRules(request.add.subjects ?? [], checkRule) : undefined;
+  const weakRule = 'add' in request ? problemOfRules(request.add?.subjects ?? [], checkRule) : undefined;
   if (weakRule !== undefined) return failure(weakRule);
   const { secret, edit } = 'give' in request ? await giving(parts, request.give) : { edit: editOf(request) };
   let changed = false;
@@ -108,8 +113,8 @@ export async function changeClient(
 }
 
 async function giving(parts: ManagementParts, request: SecretRequest | NamedSecretRequest) {
-  const { secret, clientSecret, secrets } = await newSecret(parts, request);
-  if ('secret' in request) return { secret, edit: replacingSecrets(clientSecret) };
+  const { secret, clientSecret, marks, secrets } = await newSecret(parts, request);
+  if ('secret' in request) return { secret, edit: replacingSecrets(clientSecret, marks) };
   const now = parts.clock.now();
   const { keepOldSeconds } = request;
   const isBeside = keepOldSeconds === undefined;
@@ -126,81 +131,124 @@ export function problemOfRules(rules: readonly FederatedSubject[], checkRule: Ch
 }
 
 function editOf(request: Exclude<ChangeRequest, { readonly give: unknown }>): Edit {
-  if ('add' in request) return including(request.add);
-  if ('remove' in request) return without(request.remove);
-  if ('set' in request) return renamed(request.set);
-  const change = request.state === 'disabled' ? lock : unlock;
-  return ({ clientSecret }) => success({ clientSecret: change(clientSecret) });
+  if ('state' in request) {
+    const change = request.state === 'disabled' ? lock : unlock;
+    return ({ clientSecret }) => success({ clientSecret: change(clientSecret) });
+  }
+  return updating(request);
+}
+
+function updating({ set, remove = [], add }: ClientUpdate): Edit {
+  return (stored) => {
+    const names = set === undefined ? success({}) : renamed(set);
+    if (!names.ok) return names;
+    let left = stored;
+    let edit: ClientEdit = names.value;
+    for (const entry of remove) {
+      const edited = without(entry, left);
+      if (!edited.ok) return edited;
+      left = { ...left, ...edited.value };
+      edit = { ...edit, ...edited.value };
+    }
+    const added = including(add ?? {}, left.details);
+    return added.ok ? success({ ...edit, ...added.value }) : added;
+  };
 }
 
 /** Other fields of the client may break a rule already, which `show` reports. */
-function renamed({ clientName, scope }: Names): Edit {
+function renamed({ clientName, scope }: Names): Result<ClientEdit, RegistrationProblem> {
   const given = { ...(clientName !== undefined && { clientName }), ...(scope !== undefined && { scope }) };
   const registration = ClientRegistration.of({
     ...{ id: 'any', clientId: 'any', clientSecret: NO_SECRET, clientName: 'any', scope: 'any' },
     ...given,
   });
-  return () => (registration.ok ? success(given) : registration);
+  return registration.ok ? success(given) : registration;
 }
 
-function including({ keys = [], subjects = [], resources = [] }: AddedDetails): Edit {
-  return ({ details }) =>
-    detailsEdit({
-      ...details,
-      keys: [...details.keys, ...keys],
-      subjects: [...details.subjects, ...subjects],
-      resources: [...details.resources, ...resources],
-    });
+/** Nothing is checked if nothing is added: what another program has written may break a rule, and entries can be removed. */
+function including(
+  { keys = [], subjects = [], resources = [] }: AddedDetails,
+  details: ClientDetails,
+): Result<ClientEdit, DetailsProblem> {
+  if (keys.length + subjects.length + resources.length === 0) return success({});
+  return detailsEdit({
+    ...details,
+    keys: [...details.keys, ...keys],
+    subjects: [...details.subjects, ...subjects],
+    resources: [...details.resources, ...resources],
+  });
 }
 
-function without(entry: RemovedDetail): Edit {
-  const isOther = (one: object) => Object.entries(entry).some(([member, value]) => Reflect.get(one, member) !== value);
-  return ({ clientSecret, details }) => {
-    if ('secret_id' in entry && entry.secret_id === undefined) {
-      if (!hasSecretWithoutId(clientSecret)) return failure('secret_unknown');
-      return success({ clientSecret: replaceSecret(clientSecret, NO_SECRET) });
-    }
-    const left = {
-      ...details,
-      secrets: details.secrets.filter(isOther),
-      keys: details.keys.filter(isOther),
-      subjects: details.subjects.filter(isOther),
-      resources: details.resources.filter((resource) => isOther({ resource: uriOf(resource) })),
-    };
-    if (DETAIL_KINDS.some((kind) => left[kind].length < details[kind].length)) return success({ details: left });
-    return failure('secret_id' in entry ? 'secret_unknown' : 'entry_unknown');
+function without(
+  entry: RemovedDetail,
+  { clientSecret, details }: ChangeableClient,
+): Result<Partial<ChangeableClient>, ChangeProblem> {
+  const isOther = (one: object) => Object.entries(entry).some(([field, value]) => Reflect.get(one, field) !== value);
+  if ('secret_id' in entry && entry.secret_id === undefined) {
+    if (!hasSecretWithoutId(clientSecret)) return failure('secret_unknown');
+    return success(withoutOwn({ clientSecret, details }));
+  }
+  const left = {
+    ...details,
+    secrets: details.secrets.filter(isOther),
+    keys: details.keys.filter(isOther),
+    subjects: details.subjects.filter(isOther),
+    resources: details.resources.filter((resource) => isOther({ resource: uriOf(resource) })),
   };
+  if (DETAIL_KINDS.some((kind) => left[kind].length < details[kind].length)) return success({ details: left });
+  return failure('secret_id' in entry ? 'secret_unknown' : 'entry_unknown');
 }
 
-function replacingSecrets(encoded: string): Edit {
+function replacingSecrets(encoded: string, marks: SecretMarks | undefined): Edit {
   return ({ clientSecret, details }) => {
+    const { clientSecret: _old, ...rest } = details;
     const { secrets, keys, subjects } = details;
     const hasSecret = hasSecretWithoutId(clientSecret) || secrets.length > 0;
     if (!hasSecret && keys.length + subjects.length > 0) return failure('secret_missing');
-    return success({ clientSecret: replaceSecret(clientSecret, encoded), details: { ...details, secrets: [] } });
+    const left = { ...rest, secrets: [], ...(marks && { clientSecret: marks }) };
+    return success({ clientSecret: replaceSecret(clientSecret, encoded), details: left });
   };
 }
 
 /** @param end when the old secret expires, in seconds since the epoch. */
 function replacingLater(added: readonly NamedSecret[], now: number, end: number): Edit {
-  return ({ clientSecret, details }) => {
-    if (hasSecretWithoutId(clientSecret)) return failure('secret_without_id');
-    const [old, another] = validSecrets(details, now);
-    if (old === undefined) return failure('secret_missing');
-    if (another !== undefined) return failure('too_many_secrets');
-    const expires_at = Math.min(old.expires_at ?? Infinity, end);
-    return success({ details: { ...details, secrets: [{ ...old, expires_at }, ...added] } });
+  return (stored) => {
+    const { clientSecret, details } = withoutExpired(stored, now);
+    const hasOwn = hasSecretWithoutId(clientSecret);
+    const count = Number(hasOwn) + details.secrets.length;
+    if (count === 0) return failure('secret_missing');
+    if (count > 1) return failure('too_many_secrets');
+    const ending = <Marks extends SecretMarks>(old: Marks) => {
+      return { ...old, expires_at: Math.min(old.expires_at ?? Infinity, end) };
+    };
+    const own = hasOwn && { clientSecret: ending(details.clientSecret ?? {}) };
+    return success({
+      clientSecret,
+      details: { ...details, ...own, secrets: [...details.secrets.map(ending), ...added] },
+    });
   };
 }
 
-/** Secrets that have expired are removed. */
 function besideOther(added: readonly NamedSecret[], now: number): Edit {
-  return ({ clientSecret, details }) => {
-    const valid = validSecrets(details, now);
-    const count = valid.length + Number(hasSecretWithoutId(clientSecret));
+  return (stored) => {
+    const { clientSecret, details } = withoutExpired(stored, now);
+    const count = Number(hasSecretWithoutId(clientSecret)) + details.secrets.length;
     if (count >= VALID_SECRETS_MAX) return failure('too_many_secrets');
-    return detailsEdit({ ...details, secrets: [...valid, ...added] });
+    const edited = detailsEdit({ ...details, secrets: [...details.secrets, ...added] });
+    return edited.ok ? success({ clientSecret, ...edited.value }) : edited;
   };
+}
+
+/** The secrets that are valid, and everything else. */
+function withoutExpired(stored: ChangeableClient, now: number): ChangeableClient {
+  const { clientSecret, details } = hasExpired(stored.details.clientSecret ?? {}, now) ? withoutOwn(stored) : stored;
+  return { ...stored, clientSecret, details: { ...details, secrets: validSecrets(details, now) } };
+}
+
+/** Without the secret that has no id, and what the details say of it. A lock stays. */
+function withoutOwn({ clientSecret, details }: Pick<ChangeableClient, 'clientSecret' | 'details'>) {
+  const { clientSecret: _marks, ...left } = details;
+  return { clientSecret: replaceSecret(clientSecret, NO_SECRET), details: left };
 }
 
 function validSecrets({ secrets }: ClientDetails, now: number): readonly NamedSecret[] {

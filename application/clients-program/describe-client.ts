@@ -31,10 +31,11 @@ export function describeClient(stored: StoredClient, now: number): DescribedClie
 
 /** Describes credentials, also those of a disabled client, which come back when it is enabled. */
 function describeCredentials(clientSecret: string, details: StoredDetails, now: number): CredentialsDocument {
-  const withoutId: readonly Partial<NamedSecret>[] = hasSecretWithoutId(clientSecret) ? [{}] : [];
+  const own = hasSecretWithoutId(clientSecret) ? [details.clientSecret ?? {}] : [];
+  const withoutId: readonly Partial<NamedSecret>[] = own;
   const secrets = [...withoutId, ...details.secrets].map((secret) => {
     const bcrypt_cost = costOf(secret.encoded ?? unlock(clientSecret));
-    return { ...shownOf(secret), bcrypt_cost, expired: hasExpired(secret, now) };
+    return { ...shownOf(secret), bcrypt_cost, expired: hasExpired(secret, now), generated: secret.generated === true };
   });
   const keys = details.keys.map((key) => {
     const { key_id, jwk, expires_at = null } = key;
@@ -57,10 +58,10 @@ function describeCredentials(clientSecret: string, details: StoredDetails, now: 
   };
 }
 
-/** @param secret has no member if it is the one without an id. */
+/** @param secret has no field if it is the one without an id. */
 function shownOf(secret: Partial<NamedSecret>): RecordedSecret {
-  const members = SHOWN_OF_SECRET.map((member) => [member, secret[member] ?? null]);
-  return Object.fromEntries(members) as RecordedSecret;
+  const fields = SHOWN_OF_SECRET.map((field) => [field, secret[field] ?? null]);
+  return Object.fromEntries(fields) as RecordedSecret;
 }
 
 /** The methods for which a client has something that is valid. */

@@ -1,7 +1,14 @@
 import type { ClientDocument, CredentialsDocument } from '../../domain/client-document.ts';
-import type { ClientRange, ClientStore } from '../ports/client-store.ts';
+import { documentOf, hasWeakSecret } from '../../domain/details-document.ts';
+import type { ClientRange, ClientStore, StoredClient } from '../ports/client-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import { describeClient } from './describe-client.ts';
+
+/** Clients, and the ids of those among them whose secret is easy to guess. */
+export interface ListedPage {
+  readonly clients: readonly ListedClient[];
+  readonly weak: readonly string[];
+}
 
 export type ListedClient = ClientDocument & Pick<CredentialsDocument, 'authentication_methods'>;
 
@@ -21,17 +28,24 @@ interface ListParts {
 export async function* listClients(
   { store, clock }: ListParts,
   { state, limit = Infinity, ...range }: ListRequest,
-): AsyncGenerator<readonly ListedClient[]> {
+): AsyncGenerator<ListedPage> {
   let left = limit;
   for await (const stored of store.list(range)) {
     const page = stored
-      .map((one) => describeClient(one, clock.now()))
+      .map((one) => ({ ...describeClient(one, clock.now()), isWeak: isWeak(one, clock.now()) }))
       .filter(({ client }) => state === undefined || client.state === state)
       .slice(0, left);
-    if (page.length > 0) {
-      yield page.map(({ client, credentials: { authentication_methods } }) => ({ ...client, authentication_methods }));
-    }
+    const clients = page.map(({ client, credentials: { authentication_methods } }) => ({
+      ...client,
+      authentication_methods,
+    }));
+    const weak = page.flatMap((one) => (one.isWeak ? one.client.client_id : []));
+    if (page.length > 0) yield { clients, weak };
     left -= page.length;
     if (left === 0) return;
   }
+}
+
+function isWeak({ client, details }: StoredClient, now: number): boolean {
+  return hasWeakSecret(client.clientSecret, { ...documentOf(details) }, now);
 }

@@ -1,4 +1,4 @@
-import type { NamedSecret } from '../../domain/client-details.ts';
+import type { NamedSecret, SecretMarks } from '../../domain/client-details.ts';
 import { BCRYPT_COST_MIN, CHOSEN_SECRET_COST, NO_SECRET } from '../../domain/stored-secret.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EncodeSecret, GenerateSecret } from '../ports/new-secrets.ts';
@@ -41,6 +41,8 @@ interface NewSecret {
   readonly secret: string;
   /** The secret without an id: a hash, or NO_SECRET. */
   readonly clientSecret: string;
+  /** What the details say of the secret without an id. */
+  readonly marks?: SecretMarks;
   /** The one with an id, if it has one. */
   readonly secrets: readonly NamedSecret[];
 }
@@ -53,13 +55,15 @@ export async function newSecret(
   if ('secret' in request) {
     const cost = request.cost ?? (request.secret === undefined ? GENERATED_COST : CHOSEN_SECRET_COST);
     const { secret = generateSecret() } = request;
-    return { secret, clientSecret: await encodeSecret(secret, cost), secrets: [] };
+    const marks = request.secret === undefined ? { marks: { generated: true } as const } : {};
+    return { secret, clientSecret: await encodeSecret(secret, cost), ...marks, secrets: [] };
   }
   const { name = dayOf(clock.now()), expiresAt, cost = GENERATED_COST } = request;
   const secret_id = generateSecret().slice(0, SECRET_ID_LENGTH);
   const secret = `${secret_id}.${generateSecret()}`;
   const encoded = await encodeSecret(secret, cost);
-  const named = { secret_id, name, encoded, ...(expiresAt !== undefined && { expires_at: expiresAt }) };
+  const end = expiresAt === undefined ? {} : { expires_at: expiresAt };
+  const named = { secret_id, name, encoded, ...end, generated: true } as const;
   return { secret, clientSecret: NO_SECRET, secrets: [named] };
 }
 

@@ -61,8 +61,9 @@ const READ_ONLY = '25006';
 async function clients(configuration: Configuration, core: Core): Promise<Opened> {
   const feature = await storage(configuration, core);
   const { listRows = async () => [] } = core.resolve(PARTS.storage);
+  const now = () => core.resolve(PARTS.clock).now();
   // What keeps them from being read, the health of the storage says.
-  return { ...feature, inspect: async () => inspectRows(await listRows().catch(() => [])) };
+  return { ...feature, inspect: async () => inspectRows(await listRows().catch(() => []), now()) };
 }
 
 async function usedAssertions(configuration: Configuration, core: Core): Promise<Feature | undefined> {

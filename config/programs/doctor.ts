@@ -88,14 +88,14 @@ function describeSettings({ settings, clients }: Configuration): readonly Findin
     fine(`registrations in ${repository}, ${keys}, BASE_URL ${baseUrl}, issuer ${issuer}, profile ${profile}`),
     ...(repository === 'memory' ? [countOf(clients.length)] : []),
     ...(plain > 0 ? [note(`secrets in plain text in CLIENTS_FILE: ${plain}`, hash)] : []),
-    ...clients.flatMap(doubtsAboutClient).slice(0, DOUBTS_MAX),
+    ...clients.flatMap(warningsAboutClient).slice(0, WARNINGS_MAX),
   ];
 }
 
 /** Entries of CLIENTS_FILE that are named one by one. */
-const DOUBTS_MAX = 10;
+const WARNINGS_MAX = 10;
 
-function doubtsAboutClient({ clientId, clientSecret, scope }: NewClient, position: number): readonly Finding[] {
+function warningsAboutClient({ clientId, clientSecret, scope }: NewClient, position: number): readonly Finding[] {
   const fixes = {
     client_id: invisibleEnd(clientId),
     client_secret: invisibleEnd(clientSecret),

@@ -8,7 +8,7 @@ import { RecordChanges } from '../../application/record-changes.ts';
 import { success } from '../../domain/result.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
-import { npmHint } from '../settings/setting-doubts.ts';
+import { npmHint } from '../settings/setting-warnings.ts';
 import { openPrograms } from '../storages.ts';
 import { openProgramAudit, type ProgramStreams } from './open-program-audit.ts';
 

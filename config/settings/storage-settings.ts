@@ -3,7 +3,7 @@ import { SecretText } from '../../adapters/system/secret-text.ts';
 import { placeOf, STORAGE_NAMES } from '../storages.ts';
 import { databaseUrlProblem } from './database-url.ts';
 import { settingsGroup } from './read-environment.ts';
-import { doubt, refuse } from './rules.ts';
+import { refuse, warning } from './rules.ts';
 import { oneOf, text, wholeNumber } from './setting-kinds.ts';
 
 /** Where registrations are stored. */
@@ -47,19 +47,19 @@ export const storage = settingsGroup({
     return [
       ...refuse(!isGiven, place ?? '', `is required if CLIENT_REPOSITORY is ${repository}`),
       ...refuse(url && urlFile, 'DATABASE_URL', 'must not be set if DATABASE_URL_FILE is set'),
-      ...doubt(
+      ...warning(
         place !== 'CLIENTS_FILE' && clients,
         'CLIENTS_FILE',
         'has no effect without CLIENT_REPOSITORY=memory',
         'leave it out, or npm run clients -- import <file>',
       ),
-      ...doubt(
+      ...warning(
         place !== 'DATABASE_FILE' && file,
         'DATABASE_FILE',
         'has no effect without CLIENT_REPOSITORY=sqlite',
         'set that, or leave it out',
       ),
-      ...doubt(
+      ...warning(
         place !== 'DATABASE_URL' && (url || urlFile),
         'DATABASE_URL',
         'has no effect, since CLIENT_REPOSITORY is not postgres',

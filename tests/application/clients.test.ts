@@ -7,7 +7,7 @@ import { clientChangeEvents } from '../../application/clients-program/client-cha
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
 import { describeClient } from '../../application/clients-program/describe-client.ts';
 import { type ImportOptions, importClients, PROBLEMS_MAX } from '../../application/clients-program/import-clients.ts';
-import { type ListRequest, listClients } from '../../application/clients-program/list-clients.ts';
+import { type ListedPage, type ListRequest, listClients } from '../../application/clients-program/list-clients.ts';
 import type {
   ClientChange,
   ClientRange,
@@ -50,7 +50,7 @@ describe('how clients are managed', () => {
   /** A secret without an id, and nothing else. */
   const PLAIN = {
     authentication_methods: ['client_secret_post', 'client_secret_basic'],
-    secrets: [{ secret_id: null, name: null, expires_at: null, bcrypt_cost: 4, expired: false }],
+    secrets: [{ secret_id: null, name: null, expires_at: null, bcrypt_cost: 4, expired: false, generated: false }],
     keys: [],
     federated_subjects: [],
     resources: [],
@@ -370,10 +370,13 @@ describe('how credentials are managed', () => {
       expect(await columnOf()).toBe(before);
       const secretId = secretIdOf(secretOf(added));
       expect((await shown()).secrets).toEqual([
-        { secret_id: null, name: null, expires_at: null, bcrypt_cost: 4, expired: false },
-        { secret_id: secretId, name: 'spring', expires_at: clock.now() + DAY, bcrypt_cost: 4, expired: false },
+        { secret_id: null, name: null, expires_at: null, bcrypt_cost: 4, expired: false, generated: true },
+        {
+          ...{ secret_id: secretId, name: 'spring', expires_at: clock.now() + DAY },
+          ...{ bcrypt_cost: 4, expired: false, generated: true },
+        },
       ]);
-      expect((await use.changeClient('c', { remove: { secret_id: undefined } })).ok).toBe(true);
+      expect((await use.changeClient('c', { remove: [{ secret_id: undefined }] })).ok).toBe(true);
       expect(await columnOf()).toBe(NO_SECRET);
       expect((await shown()).secrets).toMatchObject([{ secret_id: secretId }]);
     });
@@ -396,7 +399,7 @@ describe('how credentials are managed', () => {
         secretIdOf(secretOf(await use.addClient({ ...PLAIN, secret: NAMED, details: { keys: [KEY] } }))),
         secretIdOf(secretOf(await give(NAMED))),
       ];
-      expect((await use.changeClient('c', { remove: { secret_id: first } })).ok).toBe(true);
+      expect((await use.changeClient('c', { remove: [{ secret_id: first }] })).ok).toBe(true);
       expect(await shown()).toMatchObject({ secrets: [{ secret_id: second }], keys: [{ key_id: KEY_ID }] });
     });
 
@@ -405,7 +408,7 @@ describe('how credentials are managed', () => {
       await use.changeClient('c', { state: 'disabled' });
       await give(NAMED);
       expect(await give(NAMED)).toEqual({ ok: false, problem: 'too_many_secrets' });
-      await use.changeClient('c', { remove: { secret_id: undefined } });
+      await use.changeClient('c', { remove: [{ secret_id: undefined }] });
       expect(await columnOf()).toBe('!*');
       await use.changeClient('c', { state: 'enabled' });
       expect(await columnOf()).toBe(NO_SECRET);
@@ -416,12 +419,12 @@ describe('how credentials are managed', () => {
       await use.addClient(PLAIN);
       const unnamed = await give({ ...NAMED, name: '' });
       expect(unnamed).toMatchObject({ ok: false, problem: { kind: 'secrets', rule: expect.stringContaining('name') } });
-      expect(await use.changeClient('c', { remove: { secret_id: 'another' } })).toEqual({
+      expect(await use.changeClient('c', { remove: [{ secret_id: 'another' }] })).toEqual({
         ok: false,
         problem: 'secret_unknown',
       });
-      await use.changeClient('c', { remove: { secret_id: undefined } });
-      expect(await use.changeClient('c', { remove: { secret_id: undefined } })).toEqual({
+      await use.changeClient('c', { remove: [{ secret_id: undefined }] });
+      expect(await use.changeClient('c', { remove: [{ secret_id: undefined }] })).toEqual({
         ok: false,
         problem: 'secret_unknown',
       });
@@ -449,7 +452,7 @@ describe('how credentials are managed', () => {
 
     it('gives a client a secret whose only secret was removed', async () => {
       await use.addClient(PLAIN);
-      await use.changeClient('c', { remove: { secret_id: undefined } });
+      await use.changeClient('c', { remove: [{ secret_id: undefined }] });
       expect((await give({ secret: undefined, cost: COST })).ok).toBe(true);
       expect((await shown()).secrets).toMatchObject([{ secret_id: null }]);
     });
@@ -476,10 +479,29 @@ describe('how credentials are managed', () => {
       expect((await shown()).secrets).toMatchObject([{ secret_id: second }, { secret_id: third }]);
     });
 
-    it('refuses an overlap for a secret without an id, which cannot expire', async () => {
+    it('keeps a secret without an id for the overlap, and then removes it', async () => {
       await use.addClient(PLAIN);
-      const refused = await give({ keepOldSeconds: DAY, cost: COST });
-      expect(refused).toEqual({ ok: false, problem: 'secret_without_id' });
+      const second = secretIdOf(secretOf(await give({ keepOldSeconds: DAY, cost: COST })));
+      const ending = { secret_id: null, expires_at: clock.now() + DAY, expired: false, generated: true };
+      expect((await shown()).secrets).toMatchObject([ending, { secret_id: second, expires_at: null }]);
+      const early = await give({ keepOldSeconds: DAY, cost: COST });
+      expect(early).toEqual({ ok: false, problem: 'too_many_secrets' });
+      clock.advance(DAY);
+      expect((await shown()).secrets).toMatchObject([{ ...ending, expired: true }, { secret_id: second }]);
+      const third = secretIdOf(secretOf(await give({ keepOldSeconds: DAY, cost: COST })));
+      expect((await shown()).secrets).toMatchObject([{ secret_id: second }, { secret_id: third }]);
+      expect(await columnOf()).toBe(NO_SECRET);
+    });
+
+    it('says which secrets it has generated, and nothing else of a secret that it gets', async () => {
+      await use.addClient({ ...PLAIN, secret: { secret: 'a-secret-that-somebody-chose', cost: COST } });
+      expect((await shown()).secrets).toMatchObject([{ generated: false }]);
+      await give(NAMED);
+      expect((await shown()).secrets).toMatchObject([{ generated: false }, { generated: true }]);
+      await give({ secret: undefined, cost: COST });
+      expect((await shown()).secrets).toMatchObject([{ secret_id: null, generated: true }]);
+      await give({ secret: 'a-secret-that-somebody-chose', cost: COST });
+      expect((await shown()).secrets).toMatchObject([{ secret_id: null, generated: false }]);
     });
   });
 
@@ -497,9 +519,9 @@ describe('how credentials are managed', () => {
         claims: {},
         token_lifetime_seconds: null,
       });
-      await use.changeClient('c', { remove: { key_id: KEY_ID } });
-      await use.changeClient('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
-      await use.changeClient('c', { remove: { resource: 'https://api.example/' } });
+      await use.changeClient('c', { remove: [{ key_id: KEY_ID }] });
+      await use.changeClient('c', { remove: [{ issuer: SUBJECT.issuer, subject: SUBJECT.subject }] });
+      await use.changeClient('c', { remove: [{ resource: 'https://api.example/' }] });
       expect(await shown()).toMatchObject({
         authentication_methods: [],
         keys: [],
@@ -519,9 +541,9 @@ describe('how credentials are managed', () => {
       const resources = ['https://api.example/', 'https://api.example/v2'];
       const add = { keys: [other], subjects: [SUBJECT, ...others], resources };
       expect((await use.changeClient('c', { add })).ok).toBe(true);
-      await use.changeClient('c', { remove: { key_id: KEY_ID } });
-      await use.changeClient('c', { remove: { issuer: SUBJECT.issuer, subject: SUBJECT.subject } });
-      await use.changeClient('c', { remove: { resource: 'https://api.example/' } });
+      await use.changeClient('c', { remove: [{ key_id: KEY_ID }] });
+      await use.changeClient('c', { remove: [{ issuer: SUBJECT.issuer, subject: SUBJECT.subject }] });
+      await use.changeClient('c', { remove: [{ resource: 'https://api.example/' }] });
       const { keys, ...left } = (await store.find('c'))?.details ?? NO_DETAILS;
       expect(keys).toMatchObject([other]);
       expect(left).toEqual({
@@ -537,7 +559,7 @@ describe('how credentials are managed', () => {
       [{ issuer: SUBJECT.issuer, subject: 'another' }],
       [{ resource: 'https://api.example' }],
     ])('does not know %j', async (remove) => {
-      expect(await use.changeClient('c', { remove })).toEqual({ ok: false, problem: 'entry_unknown' });
+      expect(await use.changeClient('c', { remove: [remove] })).toEqual({ ok: false, problem: 'entry_unknown' });
     });
 
     it('refuses an entry that is there already, and more than the most', async () => {
@@ -549,7 +571,7 @@ describe('how credentials are managed', () => {
     });
 
     it('shows a key that has expired, and that it authenticates nothing', async () => {
-      await use.changeClient('c', { remove: { key_id: KEY_ID } });
+      await use.changeClient('c', { remove: [{ key_id: KEY_ID }] });
       await use.changeClient('c', { add: { keys: [{ ...KEY, expires_at: clock.now() + DAY }] } });
       expect((await shown()).authentication_methods).toEqual(['private_key_jwt']);
       clock.advance(DAY);
@@ -573,7 +595,7 @@ describe('clientChangeEvents', () => {
     store = new InMemoryClientStore(ids, recorder);
   });
 
-  it('records a new client, a change and a removal, each with an id of its own', async () => {
+  it('records a new client, a change and a removal, each with its own id', async () => {
     await store.add(A_CLIENT);
     await store.change(ID, secretEdit(lock));
     await store.remove(ID);
@@ -614,7 +636,7 @@ describe('clientChangeEvents', () => {
     expect(changeLog.events().at(-1)).toMatchObject({ changed: ['state'] });
   });
 
-  it('shows only the members that differ', async () => {
+  it('shows only the fields that differ', async () => {
     await store.add(A_CLIENT);
     const resources = ['https://api.example/'];
     await store.change(ID, ({ clientSecret }) => success({ clientSecret, details: { ...NO_DETAILS, resources } }));
@@ -879,14 +901,16 @@ describe('listClients', () => {
       },
     };
     const pagesOf = (request: ListRequest) => listClients({ store, clock: new FixedClock(NOW) }, request);
-    const list = (request: ListRequest = ALL) => collect(pagesOf(request));
-    const ids = async (request: ListRequest = ALL) => (await list(request)).map(({ client_id }) => client_id);
-    const pageSizes = async () => {
-      const sizes: number[] = [];
-      for await (const page of pagesOf(ALL)) sizes.push(page.length);
-      return sizes;
+    const pagesFor = async (request: ListRequest) => {
+      const found: ListedPage[] = [];
+      for await (const page of pagesOf(request)) found.push(page);
+      return found;
     };
-    return { list, ids, seen, pageSizes };
+    const list = async (request: ListRequest = ALL) => (await pagesFor(request)).flatMap(({ clients }) => clients);
+    const weak = async () => (await pagesFor(ALL)).flatMap((page) => page.weak);
+    const ids = async (request: ListRequest = ALL) => (await list(request)).map(({ client_id }) => client_id);
+    const pageSizes = async () => (await pagesFor(ALL)).map(({ clients }) => clients.length);
+    return { list, ids, weak, seen, pageSizes };
   }
 
   it('describes the clients of all pages in order, each once', async () => {
@@ -942,6 +966,28 @@ describe('listClients', () => {
       ['with-a-key', ['private_key_jwt']],
       ['with-a-subject', ['federated_jwt']],
       ['with-nothing', []],
+    ]);
+  });
+
+  it('names the clients that have a valid secret of a low cost which nobody has generated here', async () => {
+    const encoded = REGISTERED_CLIENT.clientSecret;
+    const strong = encoded.replace('$04$', '$10$');
+    const named = { secret_id: 'id', name: 'a name', encoded };
+    const clients = Object.entries<[string, Partial<StoredClient['details']>]>({
+      chosen: [encoded, {}],
+      'chosen-and-locked': [lock(encoded), {}],
+      generated: [encoded, { clientSecret: { generated: true } }],
+      expired: [encoded, { clientSecret: { expires_at: NOW } }],
+      strong: [strong, {}],
+      'named-chosen': [NO_SECRET, { secrets: [named] }],
+      'named-generated': [strong, { secrets: [{ ...named, generated: true }] }],
+    }).map(([clientId, [clientSecret, details]]) => ({
+      ...stored(clientId, { clientSecret }),
+      details: { ...NO_DETAILS, ...details },
+    }));
+    expect(await listing(clients.slice(0, 3), clients.slice(3)).weak()).toEqual([
+      ...['chosen', 'chosen-and-locked'],
+      'named-chosen',
     ]);
   });
 

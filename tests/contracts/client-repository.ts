@@ -66,7 +66,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       expect(registration.scope.toString()).toBe('read write');
     });
 
-    test('gives each registration an id of its own that never changes', async () => {
+    test('gives each registration its own id that never changes', async () => {
       await under.add(A_CLIENT);
       await under.add({ ...A_CLIENT, clientId: 'client-2' });
       const ids = await Promise.all(['client-1', 'client-2', 'client-1'].map(async (id) => idOf(await find(id))));
@@ -104,7 +104,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       ['all of RFC 6749 appendix A.1', String.fromCharCode(...Array.from({ length: 95 }, (_, code) => code + 0x20))],
       ['255 characters of four bytes', '\u{1F511}'.repeat(255)],
       ['the replacement character', '\ufffd'],
-      ['the name of a prototype member', '__proto__'],
+      ['the name of a prototype field', '__proto__'],
     ])('finds a client id with %s and distinguishes it from similar ids', async (_what, clientId) => {
       await under.add({ ...A_CLIENT, clientId });
       for (const similar of ['client', 'caf\u00e9', 'cafe\u0301', '\ud800', 'toString'].filter(
@@ -215,6 +215,24 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
         expect(await select('first-id')).toBe(A_CLIENT.clientSecret);
         expect(await select('first-id', 'client-2')).toBe(encodingOf(1));
         expect(await select('first-id', 'client-3')).toBeUndefined();
+      });
+
+      test('refuses the secret without an id once it has expired, and takes another one', async () => {
+        await under.add(A_CLIENT);
+        await under.add({ ...A_CLIENT, clientId: 'client-2' });
+        await under.setDetails('client-1', {
+          clientSecret: { expires_at: 1_000_000_000 },
+          secrets: [secret('second-id', 2)],
+        });
+        await under.setDetails('client-2', { clientSecret: { expires_at: 4_000_000_000 } });
+        const registered = async (clientId: string, secretId?: string) => {
+          const lookup = await under.repository.findByClientId(clientId, secretId);
+          return lookup.kind === 'found' ? lookup.registration.clientSecret.reveal() : lookup.kind;
+        };
+        expect(await registered('client-1')).toBe(NO_SECRET);
+        expect(await registered('client-1', 'another-id')).toBe(NO_SECRET);
+        expect(await registered('client-1', 'second-id')).toBe(secret('second-id', 2).encoded);
+        expect(await registered('client-2')).toBe(A_CLIENT.clientSecret);
       });
 
       test('selects a secret until it expires, and not one second longer', async () => {

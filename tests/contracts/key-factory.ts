@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import type { KeyFactory } from '../../application/ports/key-provider.ts';
 import type { TokenAlgorithm } from '../../domain/token-key.ts';
-import { isSignedBy, PUBLIC_MEMBERS } from '../support/token-algorithms.ts';
+import { isSignedBy, PUBLIC_FIELDS } from '../support/token-algorithms.ts';
 
 const INPUT = 'to be signed';
 
@@ -20,7 +20,7 @@ export function describeKeyFactory(
       expect(await isSignedBy(alg, jwk, signature, INPUT)).toBe(true);
       expect(pair.alg).toBe(alg);
       expect(jwk).toMatchObject({ use: 'sig', alg, kid });
-      expect(Object.keys(jwk).toSorted()).toEqual(PUBLIC_MEMBERS[alg]);
+      expect(Object.keys(jwk).toSorted()).toEqual(PUBLIC_FIELDS[alg]);
     });
 
     it('makes signatures of one length, whatever they are', async () => {

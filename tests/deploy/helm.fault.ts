@@ -241,7 +241,7 @@ where(HAS_HELM, describe)('the chart', () => {
         return spawnSync(program, args, { encoding: 'utf8', env }).stdout;
       };
       run(process.execPath, 'config/program.ts', 'migrate');
-      const [, secret = ''] = run('bash', '-c', line ?? '').match(/client_secret │ (\w+)/) ?? [];
+      const [, secret = ''] = run('bash', '-c', line ?? '').match(/client_secret +(\w+)/) ?? [];
       const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, ...PATIENT };
       await using service = await startServiceUnderTest({ environment });
       expect(await getAccessToken(service.url, 'billing', secret)).toMatch(/^eyJ/);

@@ -73,7 +73,7 @@ describe('docs/first-deployment.md', () => {
     const PORT = String(await freePort());
     const settings = { ...PATIENT, ...withTools(), PORT, MANAGEMENT_PORT: '0', SHUTDOWN_GRACE_MS: '0' };
     await using service = runLine(here(block), settings);
-    const [, secret = ''] = await service.printed(/client_secret │ (\w+)[\s\S]+"event":"started"/);
+    const [, secret = ''] = await service.printed(/client_secret +(\w+)[\s\S]+"event":"started"/);
     expect(await getAccessToken(`http://127.0.0.1:${PORT}`, 'billing', secret)).toMatch(/^eyJ/);
   });
 });
@@ -91,7 +91,7 @@ describe('deploy/README.md', () => {
       });
     await run(here('tar -czf ccauth-0.tar.gz ccauth-0'));
     const { stdout } = await run(here(`${install}\n${start}`));
-    const [, secret = ''] = stdout.match(/client_secret │ (\w+)/) ?? [];
+    const [, secret = ''] = stdout.match(/client_secret +(\w+)/) ?? [];
     const etc = join(folder, 'etc/ccauth');
     const settings = { DATABASE_URL_FILE: join(etc, 'database-url'), KEY_SECRET_FILE: join(etc, 'key-secret') };
     await using service = await startServiceUnderTest({

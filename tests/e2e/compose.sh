@@ -35,7 +35,7 @@ token_of() { # SECRET
   request=$(block 'With Compose' 3)
   eval "${request/--user billing http:\/\/localhost:8080/--user billing:$1 $base}"
 }
-secret_in() { sed -n 's/.*client_secret │ \([^ ]*\).*/\1/p' <<<"$1"; }
+secret_in() { sed -n 's/.*client_secret  *\([^ ]*\).*/\1/p' <<<"$1"; }
 
 export COMPOSE_PROJECT_NAME="cc-e2e-$$"
 POSTGRES_PORT=$(free_port)

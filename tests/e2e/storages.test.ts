@@ -17,7 +17,7 @@ import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { clientsTable } from '../support/clients-table.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { freePort } from '../support/free-port.ts';
-import { type HttpAnswer, requestToken, send } from '../support/http.ts';
+import { type HttpResponse, requestToken, send } from '../support/http.ts';
 import { problemsIn } from '../support/problems.ts';
 import { runProgram } from '../support/program.ts';
 import { readSamples, total } from '../support/read-samples.ts';
@@ -393,7 +393,7 @@ describe('registrations in a file of SQLite', () => {
       const { client_secret: third } = await run('secrets', 'add', 'billing', '--name', 'third', '--cost', '4');
       expect([await withSecret(second), await withSecret(third)]).toEqual([[200], [200]]);
       expect(await withSecret(second, { resource: 'https://api.test' })).toEqual([400]);
-      await run('resources', 'add', 'billing', 'https://api.test');
+      await run('update', 'billing', '--add-resource', 'https://api.test');
       expect(await withSecret(second, { resource: 'https://api.test' })).toEqual([200]);
       await run('remove', 'billing', '--yes');
       expect(await withSecret(second)).toEqual([401]);
@@ -499,7 +499,7 @@ describe('a client that is managed with the program', () => {
     await database.drop();
   });
 
-  function ask(clientSecret: string): Promise<HttpAnswer> {
+  function ask(clientSecret: string): Promise<HttpResponse> {
     const form = { grant_type: 'client_credentials', client_id: 'billing', client_secret: clientSecret };
     return requestToken(service.url, form);
   }
@@ -559,8 +559,8 @@ describe('the cost of refusals, with registrations in PostgreSQL', () => {
   const ask = (client_id: string, client_secret: string) =>
     requestToken(service.url, { grant_type: 'client_credentials', client_id, client_secret });
   const refusalCost = async () => {
-    const answer = await send(managementUrl, '/metrics');
-    return total(readSamples(answer.text), 'auth_refusal_cost');
+    const response = await send(managementUrl, '/metrics');
+    return total(readSamples(response.text), 'auth_refusal_cost');
   };
   const costsFound = () =>
     [...service.logText().matchAll(/"event":"secret_cost_found","cost":(\d+)/g)].map(([, cost]) => Number(cost));

@@ -67,9 +67,9 @@ describe('npm run clients, started for each command', () => {
   it('adds and removes keys, subjects and resources', async () => {
     const identity = '--issuer https://issuer.example --subject s';
     const [withKey] = await Promise.all([
-      answer(`keys add one --jwks ${jwks}`) as Promise<{ keys: { key_id: string }[] }>,
-      answer(`subjects add one ${identity}`),
-      answer('resources add one https://api.example/'),
+      answer(`update one --add-key ${jwks}`) as Promise<{ keys: { key_id: string }[] }>,
+      answer(`update one --add-subject ${identity}`),
+      answer('update one --add-resource https://api.example/'),
     ]);
     const [{ key_id = '' } = {}] = withKey.keys;
     expect(await shown('one')).toMatchObject({
@@ -79,9 +79,9 @@ describe('npm run clients, started for each command', () => {
     });
     await Promise.all([
       // A thumbprint may begin with a hyphen.
-      clients(['keys', 'remove', '--json', '--', 'one', key_id]),
-      answer(`subjects remove one ${identity}`),
-      answer('resources remove one https://api.example/'),
+      clients(['update', 'one', `--remove-key=${key_id}`, '--json']),
+      answer(`update one --remove-subject ${identity}`),
+      answer('update one --remove-resource https://api.example/'),
     ]);
     expect(await shown('one')).toMatchObject({ keys: [], federated_subjects: [], resources: [] });
   });

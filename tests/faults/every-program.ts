@@ -100,12 +100,10 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   }
   await clients('update other --name Renamed');
   await clients('update other --scope', ['read write']);
-  await clients('keys add other --jwks', [jwks]);
-  await clients(`keys remove other ${'A'.repeat(43)}`);
-  await clients('subjects add other', [...rule, '--claim', '/a=b']);
-  await clients('subjects remove other', rule);
-  await clients('resources add other', [RESOURCE]);
-  await clients('resources remove other', [RESOURCE]);
+  await clients('update other --add-key', [jwks]);
+  await clients('update other --remove-key', ['A'.repeat(43)]);
+  await clients('update other --add-subject', [...rule, '--claim', '/a=b', '--add-resource', RESOURCE]);
+  await clients('update other --remove-subject', [...rule, '--remove-resource', RESOURCE]);
   const { clientId: client_id, clientSecret: client_secret, clientName: client_name, scope } = REGISTERED_CLIENT;
   const registered = { client_id, client_secret, client_name, scope };
   await clients('import', [await write('clients.json', [registered, { ...registered, client_id: 'second' }])]);
@@ -145,9 +143,9 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   });
   await using _stopped = service;
   const ask = async (name: string, form: FormFields) => {
-    const answer = await requestToken(service.url, { grant_type: 'client_credentials', ...form });
-    const token = answer.json()['access_token'];
-    answers[`token ${name}`] = [answer.status, token === undefined ? answer.text : decodeJwt(String(token)).sub];
+    const response = await requestToken(service.url, { grant_type: 'client_credentials', ...form });
+    const token = response.json()['access_token'];
+    answers[`token ${name}`] = [response.status, token === undefined ? response.text : decodeJwt(String(token)).sub];
     return String(token);
   };
   const billing = { client_id: 'billing' };

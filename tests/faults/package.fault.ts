@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { packPackage, writeArchive } from '../packages/archive.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken } from '../support/http.ts';
-import { where } from '../support/installed.ts';
 import { blocksOf, readPage } from '../support/page-snippets.ts';
 import { followProgram } from '../support/program.ts';
 
@@ -141,7 +140,7 @@ describe('the package, in an empty folder', () => {
       'current',
       own,
     );
-    const [, secret = ''] = await service.printed(/client_secret │ (\w+)[\s\S]+"event":"started"/);
+    const [, secret = ''] = await service.printed(/client_secret +(\w+)[\s\S]+"event":"started"/);
     expect(await getAccessToken(`http://127.0.0.1:${PORT}`, 'billing', secret)).toMatch(/^eyJ/);
     service.process.kill('SIGTERM');
     expect(await service.ended()).toBe(0);
@@ -170,27 +169,6 @@ describe('the package, in an empty folder', () => {
     expect(await program.ended()).toBeGreaterThan(0);
     expect(program.stderr()).toContain(message);
   });
-
-  const SHELLS: readonly (readonly [shell: string, script: string])[] = [
-    [
-      'bash',
-      'eval "$(ccauth completion bash)"; COMP_WORDS=(ccauth clients sec) COMP_CWORD=2; _ccauth; echo "$COMPREPLY"',
-    ],
-    [
-      'zsh',
-      'compdef() { :; }; compadd() { print -l "$found[@]" }; eval "$(ccauth completion zsh)"; words=(ccauth clients sec) CURRENT=3; _ccauth',
-    ],
-    ['fish', 'ccauth completion fish | source; complete -C "ccauth clients sec"'],
-  ];
-  const isInstalled = (shell: string) => ['/bin', '/usr/bin'].some((place) => existsSync(join(place, shell)));
-  for (const [shell, script] of SHELLS) {
-    // Not every machine has all of them.
-    where(isInstalled(shell), it)(`completes commands in ${shell}`, () => {
-      const PATH = `${dirname(installed)}:${nodes['current']}:/usr/bin:/bin`;
-      const found = execFileSync(shell, ['-c', script], { cwd: folder, encoding: 'utf8', env: { PATH, HOME: folder } });
-      expect(found.split('\n')).toContain('secrets');
-    });
-  }
 });
 
 describe('the archive', () => {

@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 import { type Answers, runEveryProgram } from './every-program.ts';
 import { namesIn, plantOverloads } from './planted-overloads.ts';
 
-/** What every program said and sent, in a database of its own. */
+/** What every program said and sent, in its own database. */
 interface Recorded {
   readonly answers: Answers;
   readonly statements: readonly string[];

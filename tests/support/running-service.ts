@@ -11,11 +11,11 @@ import type { Configuration } from '../../config/settings/configuration.ts';
 import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import { startProcess } from '../../config/start-process.ts';
 import { success } from '../../domain/result.ts';
-import { recordAnswersOf, takeAnswersOf } from './answer-record.ts';
 import { createLogBuffer } from './log-buffer.ts';
 import { pooledKeyFactory } from './pooled-key-factory.ts';
 import { problemsIn } from './problems.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
+import { recordResponsesOf, takeResponsesOf } from './response-record.ts';
 
 export const ISSUER = 'http://issuer.test';
 
@@ -63,7 +63,7 @@ export interface ServiceUnderTest extends AsyncDisposable {
   logText(): string;
   /** What SIGHUP does. */
   hangUp(): Promise<void>;
-  /** Fails if the service gave the test an answer that docs/openapi.json does not have. */
+  /** Fails if the service gave the test a response that docs/openapi.json does not have. */
   stop(): Promise<void>;
 }
 
@@ -111,7 +111,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   const built = await buildService({ ...configuration.value, ...limits }, { core, features });
   const service = await startProcess(built, settings, checksBeforeStart(settings, environment));
 
-  recordAnswersOf(service.port);
+  recordResponsesOf(service.port);
   const stop = async () => {
     await service.stop('immediate');
     await expectDocumented(service.port, options.addedPaths);
@@ -130,9 +130,9 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
 }
 
 async function expectDocumented(port: number, addedPaths: readonly string[] = []): Promise<void> {
-  const answers = takeAnswersOf(port).filter(({ request }) => !addedPaths.includes(request?.target ?? ''));
+  const answers = takeResponsesOf(port).filter(({ request }) => !addedPaths.includes(request?.target ?? ''));
   if (answers.length === 0) return;
   // Loaded here, since most files of tests start no service.
-  const { documentedAs } = await import('./documented-answers.ts');
-  for (const answer of answers) documentedAs(answer);
+  const { documentedAs } = await import('./documented-responses.ts');
+  for (const response of answers) documentedAs(response);
 }

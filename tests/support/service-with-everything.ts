@@ -41,7 +41,7 @@ export async function startServiceWithEverything(
     },
     TRACED,
   );
-  await clientsTable(database).add(REGISTERED_CLIENT);
+  await clientsTable(database).add({ ...REGISTERED_CLIENT, details: { clientSecret: { generated: true } } });
   return {
     ...service,
     database,

@@ -5,7 +5,7 @@ import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, CHOSEN_SECRET_COST } from '../../../d
 import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
 import { SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
-import type { AnswerOptions } from '../terminal.ts';
+import type { OutputOptions } from '../terminal.ts';
 
 const SECONDS_OF_UNIT = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 
@@ -13,12 +13,12 @@ const SECONDS_OF_UNIT = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 const SECONDS_MAX = 100 * 365 * 86_400;
 
 /** Options of commands that encode a secret, which they generate if none is given. */
-export interface CostOptions extends AnswerOptions {
+export interface CostOptions extends OutputOptions {
   readonly cost?: number;
 }
 
 /** Options of commands that encode a secret that is given. */
-export interface GivenCostOptions extends AnswerOptions {
+export interface GivenCostOptions extends OutputOptions {
   readonly cost: number;
 }
 
@@ -92,11 +92,6 @@ export function subjectOf({ issuer = '', subject = '', claim = {} }: Partial<Sub
   return { issuer, subject, claims: claim };
 }
 
-/** The option as one that must be given. */
-export function required({ flags, description }: Option): Option {
-  return new Option(flags, description).makeOptionMandatory();
-}
-
 /** Such as `90d`, in seconds. */
 export function parseDuration(text: string): number {
   const [, count, unit] = /^([1-9]\d{0,9})([smhd])$/.exec(text) ?? [];
@@ -128,4 +123,9 @@ function parseClaim(text: string, earlier: SubjectOptions['claim']): SubjectOpti
   if (end < 1) throw new InvalidArgumentError('It must be the path of a claim, = and its value.');
   if (Object.hasOwn(earlier, path)) throw new InvalidArgumentError(`The claim ${path} is given twice.`);
   return { ...earlier, [path]: text.slice(end + 1) };
+}
+
+/** The values of a repeatable option. */
+export function collected(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, value];
 }

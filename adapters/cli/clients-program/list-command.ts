@@ -1,19 +1,24 @@
 import { InvalidArgumentError, Option } from 'commander';
+import { WEAK_SECRET } from '../../../application/client-lookup.ts';
+import type { ListedPage } from '../../../application/clients-program/list-clients.ts';
 import type { ClientDocument } from '../../../domain/client-document.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
-import type { AnswerStream } from '../outcome.ts';
-import { printableJson } from '../printable.ts';
-import type { AnswerOptions } from '../terminal.ts';
+import type { OutputStream } from '../outcome.ts';
+import { printableJson, shortened } from '../printable.ts';
+import type { OutputOptions } from '../terminal.ts';
 import { GrowingTable } from '../text-table.ts';
 import { withStorage } from '../with-storage.ts';
-import { LIST_COLUMNS, listedRow, problemsOf } from './client-answer.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import { PREFIX_OPTION } from './client-options.ts';
+import { CELL_MAX, LIST_COLUMNS, listedRow, problemsOf } from './client-output.ts';
 
 /** The columns are as wide as the first rows need; rows of a longer list follow when they are read. */
 const ROWS_AT_ONCE = 500;
 
-interface Options extends AnswerOptions {
+/** Clients with a weak secret that are named. */
+const WEAK_NAMED_MAX = 10;
+
+interface Options extends OutputOptions {
   readonly prefix: string;
   readonly after?: string;
   readonly limit?: number;
@@ -44,38 +49,62 @@ export function listCommand(open: OpenClients): CommandDefinition<Options> {
   };
 }
 
-async function* listAsTable({ listClients }: ClientUseCases, options: Options): AnswerStream {
-  const table = new GrowingTable(true);
+async function* listAsTable({ listClients }: ClientUseCases, options: Options): OutputStream {
+  const table = new GrowingTable();
+  const weak = new WeakClients();
   let rows: (readonly string[])[] = [];
   let messages: string[] = [];
   let count = 0;
   let last: string | undefined;
   for await (const page of listClients(options)) {
+    const { clients } = page;
+    weak.add(page);
     if (count === 0) rows.push(LIST_COLUMNS);
-    rows.push(...page.map(listedRow));
-    messages.push(...problemsOf(page));
-    count += page.length;
-    last = page.at(-1)?.client_id;
+    rows.push(...clients.map(listedRow));
+    messages.push(...problemsOf(clients));
+    count += clients.length;
+    last = clients.at(-1)?.client_id;
     if (rows.length < ROWS_AT_ONCE) continue;
     yield { text: table.add(rows) };
     for (const message of messages) yield { message };
     [rows, messages] = [[], []];
   }
-  if (count > 0) yield { text: `${table.add(rows)}${table.end()}\n` };
-  for (const message of messages) yield { message };
+  if (count > 0) yield { text: table.add(rows) };
+  for (const message of [...messages, ...weak.messages()]) yield { message };
   if (count === 0) yield { message: isSelection(options) ? 'No client matches.' : 'No client is registered.' };
   if (count === options.limit) yield { message: `Stopped at --limit ${count}; continue with --after ${last}` };
 }
 
 /** An array with a line for each client. If a fault ends the list, the array is not closed. */
-async function* listAsJson({ listClients }: ClientUseCases, options: Options): AnswerStream {
+async function* listAsJson({ listClients }: ClientUseCases, options: Options): OutputStream {
+  const weak = new WeakClients();
   let separator = '[';
   for await (const page of listClients(options)) {
-    yield { text: separator + page.map(printableJson).join(',\n') };
+    weak.add(page);
+    yield { text: separator + page.clients.map(printableJson).join(',\n') };
     separator = ',\n';
-    for (const message of problemsOf(page)) yield { message };
+    for (const message of problemsOf(page.clients)) yield { message };
   }
   yield { text: separator === '[' ? '[]\n' : ']\n' };
+  for (const message of weak.messages()) yield { message };
+}
+
+/** Those whose secret is easy to guess, in one message: there may be a million. */
+class WeakClients {
+  #count = 0;
+  #first: readonly string[] = [];
+
+  add({ weak }: ListedPage): void {
+    this.#count += weak.length;
+    this.#first = [...this.#first, ...weak.slice(0, WEAK_NAMED_MAX)].slice(0, WEAK_NAMED_MAX);
+  }
+
+  messages(): readonly string[] {
+    if (this.#count === 0) return [];
+    const ids = this.#first.map((id) => shortened(id, CELL_MAX)).join(', ');
+    const more = this.#count > this.#first.length ? `, and ${this.#count - this.#first.length} more` : '';
+    return [`With ${WEAK_SECRET}: ${ids}${more}. Give them new ones with rotate.`];
+  }
 }
 
 function isSelection({ prefix, after, limit, state }: Options): boolean {

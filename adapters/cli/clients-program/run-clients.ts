@@ -5,12 +5,12 @@ import type { Input } from '../read-secret.ts';
 import { Terminal, type TerminalStreams } from '../terminal.ts';
 import { addCommand } from './add-command.ts';
 import { clientCommands, type OpenClients, PROGRAM_NAME } from './client-command.ts';
-import { DETAIL_COMMANDS } from './detail-commands.ts';
 import { exportCommand, type FormatClient } from './export-command.ts';
 import { importCommand, type StreamClientsFile } from './import-command.ts';
 import { listCommand } from './list-command.ts';
 import { hashCommand, rotateCommand, SECRET_COMMANDS } from './secret-commands.ts';
 import { STATE_COMMANDS } from './state-commands.ts';
+import { UPDATE_COMMAND } from './update-command.ts';
 
 /** What the commands need. */
 interface CommandParts {
@@ -43,9 +43,9 @@ export function runClients(
     addCommand(open, stdin, clock),
     listCommand(open),
     rotateCommand(open, stdin),
+    ...clientCommands(open, [UPDATE_COMMAND]),
     ...clientCommands(open, STATE_COMMANDS),
     ...clientCommands(open, SECRET_COMMANDS),
-    ...clientCommands(open, DETAIL_COMMANDS),
     importCommand(open, streamClientsFile),
     exportCommand(open, formatClient),
     hashCommand(encodeSecret, stdin),

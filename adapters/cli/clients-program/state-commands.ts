@@ -1,17 +1,9 @@
-import { Option } from 'commander';
-import { EXIT, Problem } from '../outcome.ts';
-import type { AnswerOptions } from '../terminal.ts';
-import { answerOf } from '../text-table.ts';
-import { clientAnswer } from './client-answer.ts';
-import { accepted, type ClientCommand, changed, PROGRAM_NAME } from './client-command.ts';
+import { outputOf } from '../text-table.ts';
+import { accepted, type ClientCommand, PROGRAM_NAME } from './client-command.ts';
+import { clientOutput } from './client-output.ts';
 
-interface UpdateOptions extends AnswerOptions {
-  readonly name?: string;
-  readonly scope?: string;
-}
-
-/** `show`, `update`, `disable`, `enable` and `remove`. */
-export const STATE_COMMANDS: readonly ClientCommand<UpdateOptions>[] = [
+/** `show`, `disable`, `enable` and `remove`. */
+export const STATE_COMMANDS: readonly ClientCommand[] = [
   {
     usage: 'show <client-id>',
     summary: 'show one client',
@@ -20,27 +12,7 @@ export const STATE_COMMANDS: readonly ClientCommand<UpdateOptions>[] = [
     examples: [`${PROGRAM_NAME} show billing`, `${PROGRAM_NAME} show --json -- -an-id-with-a-dash`],
     options: [],
     async run(clients, _options, clientId) {
-      return clientAnswer(await accepted(clients, clientId, clients.showClient(clientId)));
-    },
-  },
-  {
-    usage: 'update <client-id>',
-    summary: 'change name or scopes of a client',
-    description:
-      'Replaces the name of a client, its scopes, or both, and nothing else. For its credentials see rotate, secrets, keys, subjects and resources.',
-    examples: [
-      `${PROGRAM_NAME} update billing --scope 'read write'`,
-      `${PROGRAM_NAME} update billing --name 'Billing 2'`,
-    ],
-    options: [
-      new Option('--name <name>', 'name of the client, for people'),
-      new Option('--scope <scopes>', 'all scopes that it may request, separated by single spaces'),
-    ],
-    async run(clients, { name: clientName, scope }, clientId) {
-      if (clientName === undefined && scope === undefined) {
-        throw new Problem(EXIT.usage, 'Give --name, --scope or both.');
-      }
-      return changed(clients, clientId, { set: { clientName, scope } }, 'is changed');
+      return clientOutput(await accepted(clients, clientId, clients.showClient(clientId)));
     },
   },
   {
@@ -64,7 +36,7 @@ export const STATE_COMMANDS: readonly ClientCommand<UpdateOptions>[] = [
     asks: (_options, clientId) => `Delete client ${clientId} with all its secrets and keys?`,
     async run(clients, _options, clientId) {
       const removed = await accepted(clients, clientId, clients.removeClient(clientId));
-      return answerOf({ ...removed, state: 'removed' }, [`Client ${clientId} is removed.`]);
+      return outputOf({ ...removed, state: 'removed' }, [`Client ${clientId} is removed.`]);
     },
   },
 ];
@@ -77,7 +49,7 @@ function stateCommand(name: string, state: 'disabled' | 'enabled', unchanged: st
     async run(clients, _options, clientId) {
       const changing = clients.changeClient(clientId, { state });
       const { client, changed: isChanged } = await accepted(clients, clientId, changing);
-      return clientAnswer({ client }, [`Client ${clientId} ${isChanged ? `is ${state}.` : unchanged}`]);
+      return clientOutput({ client }, [`Client ${clientId} ${isChanged ? `is ${state}.` : unchanged}`]);
     },
   } satisfies Partial<ClientCommand>;
 }

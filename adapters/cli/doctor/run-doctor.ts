@@ -1,15 +1,15 @@
 import { Option } from 'commander';
 import { type Finding, problem } from '../../../domain/finding.ts';
 import { JSON_OPTION, runWork } from '../command-program.ts';
-import { type AnswerStream, EXIT, Problem } from '../outcome.ts';
+import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { printable } from '../printable.ts';
-import { type AnswerOptions, Terminal, type TerminalStreams } from '../terminal.ts';
+import { type OutputOptions, Terminal, type TerminalStreams } from '../terminal.ts';
 
 const DESCRIPTION = `Checks the settings of the service in this environment, and what they depend on: files, ports, limits, the database, the
 public URL and the key sets of trusted issuers. Says what to do about each problem. It changes nothing, and prints no secret.`;
 
 const NOTES = `
-Run it where the service runs, as the same user and with the same environment; before the start or beside a running service.
+Run it where the service runs, as the same user and with the same environment; before startup or beside a running service.
 
 Exit codes: 0 no problem; 1 at least one problem; 2 wrong usage.`;
 
@@ -30,7 +30,7 @@ interface DoctorParts {
   readonly version: string;
 }
 
-interface Options extends AnswerOptions {
+interface Options extends OutputOptions {
   readonly kid?: string;
 }
 
@@ -47,7 +47,7 @@ export function runDoctor(
     JSON_OPTION,
     new Option('--kid <kid>', 'look for this key: the kid of a token that a resource server refuses'),
   ];
-  async function* run({ kid }: Options): AnswerStream {
+  async function* run({ kid }: Options): OutputStream {
     const results = await Promise.all((await checks(kid)).map(findingsOf));
     const findings = results.flat();
     yield { document: findings.map(documentOf), text: () => reportOf(findings), messages: [] };
@@ -59,7 +59,7 @@ export function runDoctor(
 async function findingsOf({ name, run }: Check): Promise<readonly Named[]> {
   const timeout = AbortSignal.timeout(CHECK_MS);
   const late = new Promise<never>((_resolve, reject) => {
-    timeout.addEventListener('abort', () => reject(new Error(`no answer within ${CHECK_MS / 1_000} s`)));
+    timeout.addEventListener('abort', () => reject(new Error(`no response within ${CHECK_MS / 1_000} s`)));
   });
   const findings = await Promise.race([Promise.try(run), late]).catch((fault: unknown) => [
     problem(`this could not be checked: ${messageOf(fault)}`, 'look at the fault; it may be a bug of the doctor'),

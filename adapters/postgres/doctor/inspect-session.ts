@@ -76,7 +76,7 @@ function describeSession(session: Session, url: string): readonly Finding[] {
   const { role, database, version, isSuperuser, isEncrypted, lacksDetails } = session;
   const place = placeOf(url);
   const isLocal = /^(localhost|127\.|::1|\[::1|\/)/.test(place);
-  const ownRole = 'create a role of its own: docs/operate.md, "Roles and grants"';
+  const ownRole = 'create its own role: docs/operate.md, "Roles and grants"';
   const encrypt = 'add ?sslmode=verify-full&sslrootcert=<file> to DATABASE_URL';
   return [
     fine(`${place}: PostgreSQL ${version}, database ${database}, role ${role}`),
@@ -138,9 +138,9 @@ interface ClockOffset {
 async function clockOffset(connection: Connection): Promise<ClockOffset> {
   const text = `select ${EXACT_NOW}::text as "time"`;
   const begin = Date.now();
-  const [answer] = await runStatement<{ readonly time: string }>(connection, { text });
+  const [response] = await runStatement<{ readonly time: string }>(connection, { text });
   const end = Date.now();
-  return { seconds: (begin + end) / 2_000 - Number(answer?.time), uncertain: (end - begin) / 2_000 };
+  return { seconds: (begin + end) / 2_000 - Number(response?.time), uncertain: (end - begin) / 2_000 };
 }
 
 /** Replicas and resource servers refuse tokens of a clock that is off. With a shared directory the service then issues none. */

@@ -79,8 +79,8 @@ describe('credentials', () => {
       const listed = await clients(['secrets', 'list', 'billing', '--json']);
       const expires_at = Number(stored['expires_at']);
       expect(listed.json()).toEqual([
-        { secret_id: null, name: null, expires_at: null, bcrypt_cost: 4, expired: false },
-        { secret_id: secretId, name: 'spring', expires_at, bcrypt_cost: 4, expired: false },
+        { secret_id: null, name: null, expires_at: null, bcrypt_cost: 4, expired: false, generated: true },
+        { secret_id: secretId, name: 'spring', expires_at, bcrypt_cost: 4, expired: false, generated: true },
       ]);
       expect(Math.abs(expires_at - Date.now() / 1_000 - 90 * 86_400)).toBeLessThan(600);
 
@@ -93,9 +93,9 @@ describe('credentials', () => {
       expect(await database.query('select client_secret from clients')).toEqual([{ client_secret: '*' }]);
       const shown = await clients(['show', 'billing']);
       expect(shown.stderr).toBe('');
-      expect(shown.stdout).toMatch(/authenticates by │ client_secret_post, client_secret_basic/);
+      expect(shown.stdout).toMatch(/authenticates by +client_secret_post, client_secret_basic/);
       expect(shown.stdout).toMatch(
-        new RegExp(`secret +│ ${secretId} \\(spring\\), BCrypt cost 4, expires at 20..-..-..T`),
+        new RegExp(`secret +${secretId} \\(spring\\), BCrypt cost 4, expires at 20..-..-..T`),
       );
       expect(added.stdout + listed.stdout + shown.stdout).not.toMatch(/\$2[aby]\$/);
     });
@@ -139,11 +139,16 @@ describe('credentials', () => {
       expect(Math.abs(Number(times[0]) - Date.now() / 1_000 - 86_400)).toBeLessThan(600);
     });
 
-    it('explains how to rotate a secret without an id', async () => {
+    it('gives a secret without an id an end too', async () => {
       await clients(BILLING);
-      const run = await clients(['rotate', 'billing', '--keep-old-for', '24h', '--cost', '4']);
-      expect(run).toMatchObject({ exitCode: 1, stdout: '' });
-      expect(run.stderr).toContain('Use secrets add, change the client, and then secrets remove --without-id.');
+      const rotated = await clients(['rotate', 'billing', '--keep-old-for', '24h', '--cost', '4', '--json']);
+      expect(rotated.json()['secrets']).toMatchObject([
+        { secret_id: null, expires_at: expect.any(Number), expired: false },
+        { secret_id: expect.any(String), expires_at: null },
+      ]);
+      const end = "select details -> 'client_secret_expires_at' as at from clients";
+      const [{ at } = {}] = await database.query(end);
+      expect(Math.abs(Number(at) - Date.now() / 1_000 - 86_400)).toBeLessThan(600);
     });
   });
 
@@ -171,12 +176,12 @@ describe('credentials', () => {
       });
       expect(added.json()).not.toHaveProperty('client_secret');
       const other = await writeJson('other.json', publicJwk());
-      const more = await clients(['keys', 'add', 'billing', '--jwks', other, '--expires-at', '2099-12-31', '--json']);
+      const more = await clients(['update', 'billing', '--add-key', other, '--expires-at', '2099-12-31', '--json']);
       const keys = more.json()['keys'] as readonly { key_id: string; kid: string | null; expires_at: number | null }[];
       expect(keys.map(({ kid }) => kid).toSorted()).toEqual(['k1', null]);
       const old = keys.find(({ kid }) => kid === 'k1')?.key_id ?? '';
       // An id may begin with a hyphen.
-      const left = await clients(['keys', 'remove', '--json', '--', 'billing', old]);
+      const left = await clients(['update', 'billing', `--remove-key=${old}`, '--json']);
       expect(left.json()['keys']).toEqual([expect.objectContaining({ kid: null, expires_at: 4_102_358_400 })]);
     });
 
@@ -194,50 +199,36 @@ describe('credentials', () => {
       ]);
       expect(added.exitCode).toBe(0);
       expect(added.stdout).toMatch(
-        /federated subject │ repo:a\/b of https:\/\/issuer.example with \/e=f with \/a\/b=c=d/,
+        /federated subject +repo:a\/b of https:\/\/issuer.example with \/e=f with \/a\/b=c=d/,
       );
       expect(await database.query('select client_secret from clients')).toEqual([{ client_secret: '*' }]);
-      await clients([
-        'subjects',
-        'add',
-        'billing',
-        '--issuer',
-        'trust.example',
-        '--subject',
-        'spiffe://trust.example/x',
-      ]);
-      await clients(['resources', 'add', 'billing', 'https://api.example/']);
-      await clients(['subjects', 'remove', 'billing', ...identity]);
+      const workload = ['--issuer', 'trust.example', '--subject', 'spiffe://trust.example/x'];
+      await clients(['update', 'billing', '--add-subject', ...workload, '--add-resource', 'https://api.example/']);
+      await clients(['update', 'billing', '--remove-subject', ...identity]);
       expect((await clients(['show', 'billing', '--json'])).json()).toMatchObject({
         authentication_methods: ['federated_jwt'],
         federated_subjects: [{ issuer: 'trust.example', subject: 'spiffe://trust.example/x', claims: {} }],
         resources: ['https://api.example/'],
       });
-      const last = await clients([
-        'subjects',
-        'remove',
-        'billing',
-        '--issuer',
-        'trust.example',
-        '--subject',
-        'spiffe://trust.example/x',
-      ]);
+      const last = await clients(['update', 'billing', '--remove-subject', ...workload]);
       expect(last.stderr).toContain('it has nothing valid to authenticate with');
-      expect((await clients(['resources', 'remove', 'billing', 'https://api.example'])).exitCode).toBe(1);
+      expect((await clients(['update', 'billing', '--remove-resource', 'https://api.example'])).exitCode).toBe(1);
     });
 
     it('refuses a rule that is too weak for the platform of its issuer, and changes nothing', async () => {
       await clients([...BILLING, '--json']);
       const rule = ['--issuer', 'https://gitlab.com', '--subject', 'project_path:a/b:ref_type:branch:ref:main'];
-      const weak = await clients(['subjects', 'add', 'billing', ...rule, '--claim', '/project_id=1']);
+      const weak = await clients(['update', 'billing', '--add-subject', ...rule, '--claim', '/project_id=1']);
       expect(weak.exitCode).not.toBe(0);
       expect(weak.stderr).toContain('claims must have /project_id and /namespace_id');
       const added = await clients(['add', 'other', ...BILLING.slice(2, 6), '--method', 'federated_jwt', ...rule]);
       expect(added.exitCode).not.toBe(0);
       expect(await database.query('select client_id from clients')).toEqual([{ client_id: 'billing' }]);
-      expect(await database.query('select details from clients')).toEqual([{ details: {} }]);
+      expect(await database.query('select details from clients')).toEqual([
+        { details: { client_secret_generated: true } },
+      ]);
       const whole = [...rule, '--claim', '/project_id=1', '--claim', '/namespace_id=2'];
-      expect((await clients(['subjects', 'add', 'billing', ...whole])).exitCode).toBe(0);
+      expect((await clients(['update', 'billing', '--add-subject', ...whole])).exitCode).toBe(0);
     });
 
     it('refuses a private key and a malformed file, quotes neither, and changes nothing', async () => {
@@ -313,7 +304,7 @@ describe('clients', () => {
       expect(await bcrypt.compare(secret, await storedSecret('billing'))).toBe(true);
     });
 
-    it('prints one JSON document with the member names of a clients file', async () => {
+    it('prints one JSON document with the field names of a clients file', async () => {
       const run = await clients(['add', 'billing', ...BILLING, '--json']);
       expect(run.json()).toEqual({
         id: '1',
@@ -560,7 +551,7 @@ describe('locks and changes', () => {
     it.each([
       [['--scope', 'a  b'], 2, 'scope must be one or more scope tokens'],
       [['--name', ''], 2, 'client_name must not be empty.\n'],
-      [[], 2, 'Give --name, --scope or both.\n'],
+      [[], 2, 'Give what to change, such as --name or --add-key.\n'],
     ])('refuses %j', async (options, exitCode, stderr) => {
       const run = await clients(['update', 'billing', ...options]);
       expect(run).toMatchObject({ exitCode, stdout: '', audit: [], stderr: expect.stringContaining(stderr) });
@@ -618,7 +609,7 @@ describe('locks and changes', () => {
       await rival.end();
     }
 
-    it('add the same client: one of them gets the answer that the id is taken', async () => {
+    it('add the same client: one of them gets the output that the id is taken', async () => {
       await rival.query(`insert into clients (client_id, client_secret, client_name, scope)
       values ('contested', 'x', 'The rival''s', 'read')`);
       const run = started(['add', 'contested', '--name', 'Billing', '--scope', 'read', '--cost', '4']);
@@ -721,7 +712,7 @@ describe('audit', () => {
       await clients(['rotate', 'billing', '--cost', '5']);
       await clients(['disable', 'billing']);
       await clients(['enable', 'billing']);
-      await clients(['resources', 'add', 'billing', 'https://api.example/']);
+      await clients(['update', 'billing', '--add-resource', 'https://api.example/']);
       await clients(['secrets', 'add', 'billing', '--name', 'autumn', '--cost', '4']);
       await clients(['remove', 'billing']);
       const who = { ...WHO, database_role: role.name, client_id: 'billing' };
@@ -812,7 +803,7 @@ describe('audit', () => {
       ]);
     });
 
-    it('is on standard error without AUDIT_FILE, and standard output has only the answer', async () => {
+    it('is on standard error without AUDIT_FILE, and standard output has only the output', async () => {
       const run = await program({ AUDIT_FILE: '' })(['add', 'billing', ...BILLING, '--json']);
       expect(run.json()).toMatchObject({ client_id: 'billing' });
       expect(run.audit).toMatchObject([{ event: 'client_added', client_id: 'billing' }]);

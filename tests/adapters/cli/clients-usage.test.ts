@@ -145,12 +145,12 @@ describe('usage', () => {
       await database.query(`revoke all on clients from ${role.name}`);
     });
 
-    it('exits with code 1 if standard output is closed before the whole answer is written', async () => {
+    it('exits with code 1 if standard output is closed before the whole output is written', async () => {
       const args = ['add', 'unread', '--name', 'X', '--scope', 'read', '--cost', '4'];
       await using program = runProgram('config/clients.ts', { DATABASE_URL: database.url }, args);
       program.process.stdout?.destroy();
       expect(await program.ended()).toBe(1);
-      expect(program.stderr()).toContain('Standard output was closed before the whole answer was written.\n');
+      expect(program.stderr()).toContain('Standard output was closed before the whole output was written.\n');
     });
   });
 });
@@ -177,24 +177,24 @@ describe('at a terminal', () => {
   }
 
   /** What a person sees and answers: `script` gives the program a pseudo-terminal. */
-  async function atTerminal(args: string, answer: string, settings: Readonly<Record<string, string>> = {}) {
+  async function atTerminal(args: string, response: string, settings: Readonly<Record<string, string>> = {}) {
     const command = `'${process.execPath}' config/clients.ts ${args}`;
     await using program = runLine(`script --quiet --return --command "${command}" /dev/null`, {
       DATABASE_URL: database.url,
       ...settings,
     });
     const { stdin } = program.process;
-    if (answer !== '') {
+    if (response !== '') {
       await program.printed(/\[y\/N\] /);
-      stdin?.write(answer);
+      stdin?.write(response);
     }
     const exitCode = await program.ended();
     return { exitCode, shown: program.stdout().replaceAll('\r', '') };
   }
 
   where(isInstalled('script'), describe)('npm run clients at a terminal', () => {
-    it.each(['n\n', '\n', 'yesterday\n'])('removes nothing after the answer %j', async (answer) => {
-      const { exitCode, shown } = await atTerminal('remove billing', answer);
+    it.each(['n\n', '\n', 'yesterday\n'])('removes nothing after the output %j', async (response) => {
+      const { exitCode, shown } = await atTerminal('remove billing', response);
       expect({ exitCode, shown }).toMatchObject({
         exitCode: 1,
         shown: expect.stringContaining('Nothing was changed.'),
@@ -213,7 +213,7 @@ describe('at a terminal', () => {
     });
 
     it('asks nothing with --yes, or where an old secret stays valid', async () => {
-      expect((await atTerminal('rotate billing --keep-old-for 1h', '')).shown).toContain('has no id');
+      expect((await atTerminal('rotate billing --keep-old-for 1h', '')).shown).toContain('has a new secret');
       expect((await atTerminal('remove billing --yes', '')).exitCode).toBe(0);
       expect(await storedSecret()).toBeUndefined();
     });
@@ -361,30 +361,37 @@ secrets remove billing nowhere
 secrets remove billing --without-id
 secrets remove billing --without-id
 secrets remove unknown --without-id --json
-keys add billing --jwks two.json
-keys add billing --jwks two.json
-keys add billing --jwks rsa.json --expires-at 2099-01-31 --json
-keys add unknown --jwks rsa.json
-keys add billing --jwks private.json
-keys add billing --jwks rsa.json --expires-in 0d
+update billing --add-key two.json
+update billing --add-key two.json
+update billing --add-key rsa.json --expires-at 2099-01-31 --json
+update unknown --add-key rsa.json
+update billing --add-key private.json
+update billing --add-key rsa.json --expires-in 0d
 show billing
-keys remove billing ${RSA_ID}
-keys remove billing ${RSA_ID} --json
-keys remove unknown ${RSA_ID}
-subjects add billing ${IDENTITY} --claim /a=b --claim /c=d=e
-subjects add billing ${IDENTITY} --json
-subjects add billing --issuer https://issuer.example --subject other --json
-subjects add billing ${IDENTITY} --claim a --json
-subjects add billing ${IDENTITY} --claim /a=b --claim /a=c
-subjects remove billing ${IDENTITY}
-subjects remove billing ${IDENTITY} --json
-subjects remove unknown ${IDENTITY}
-resources add billing https://api.example/
-resources add billing https://api.example/#fragment
-resources add billing https://api.example/ --json
-resources remove billing https://api.example/ --json
-resources remove billing https://api.example/
-resources remove unknown https://api.example/
+update billing --remove-key ${RSA_ID}
+update billing --remove-key ${RSA_ID} --json
+update unknown --remove-key ${RSA_ID}
+update billing --add-subject ${IDENTITY} --claim /a=b --claim /c=d=e
+update billing --add-subject ${IDENTITY} --json
+update billing --add-subject --issuer https://issuer.example --subject other --json
+update billing --add-subject ${IDENTITY} --claim a --json
+update billing --add-subject ${IDENTITY} --claim /a=b --claim /a=c
+update billing --remove-subject ${IDENTITY}
+update billing --remove-subject ${IDENTITY} --json
+update unknown --remove-subject ${IDENTITY}
+update billing --add-resource https://api.example/
+update billing --add-resource https://api.example/#fragment
+update billing --add-resource https://api.example/ --json
+update billing --remove-resource https://api.example/ --json
+update billing --remove-resource https://api.example/
+update unknown --remove-resource https://api.example/
+update billing --add-subject ${IDENTITY} --claim /a=b --remove-key ${RSA_ID} --name Billed
+update billing --remove-subject --add-subject ${IDENTITY} --name Billing --json
+update billing --remove-subject ${IDENTITY} --json
+update billing --add-subject --issuer https://issuer.example
+update billing ${IDENTITY}
+update billing --claim /a=b --name Billing
+update billing --name Billing --expires-in 1d
 (update clients set details = jsonb_set(details, '{jwks,keys}', (select jsonb_agg(k || '{"expires_at": 1}') from jsonb_array_elements(details #> '{jwks,keys}') as k)) where details ? 'jwks'; update clients set details = jsonb_set(details, '{secrets}', (select jsonb_agg(s || '{"expires_at": 2}') from jsonb_array_elements(details -> 'secrets') as s)) where client_id = 'billing' and details ? 'secrets')
 show billing
 show billing --json
@@ -427,7 +434,7 @@ hash
 show given --json
 list --json
 disable given
-resources add given https://api.example/
+update given --add-resource https://api.example/
 remove given
 `;
 
@@ -444,9 +451,7 @@ remove given
     'export',
     'hash',
     'explain',
-  ]
-    .concat(['secrets', 'secrets add', 'secrets list', 'secrets remove', 'keys', 'keys add', 'keys remove'])
-    .concat(['subjects', 'subjects add', 'subjects remove', 'resources', 'resources add', 'resources remove']);
+  ].concat(['update', 'secrets', 'secrets add', 'secrets list', 'secrets remove']);
 
   let database: TestDatabase;
   let folder: string;
@@ -506,7 +511,7 @@ remove given
   function stableTexts(): (text: string) => string {
     const secrets = new Map<string, string>();
     return (text) => {
-      for (const [, secret = '', id] of text.matchAll(/client_secret["│: ]+((?:([\w-]{10})\.)?[\w-]{43})["│ ]/g)) {
+      for (const [, secret = '', id] of text.matchAll(/client_secret[": ]+((?:([\w-]{10})\.)?[\w-]{43})["\n]/g)) {
         if (!secrets.has(secret)) secrets.set(secret, `<secret ${secrets.size + 1}>`);
         if (id !== undefined && !secrets.has(id)) secrets.set(id, `<secret id ${secrets.size + 1}>`);
       }

@@ -82,14 +82,14 @@ describe('npm run keys', () => {
       expect.objectContaining({ kid: 'next', state: 'published' }),
     ]);
     const { stdout } = await keys(['list']);
-    expect(stdout).toContain(`│ ${made.kid} │ ES256     │ signing   │`);
+    expect(stdout).toContain(`${made.kid}  ES256      signing    `);
   });
 
   it('revokes a key, shows it as revoked, and records who did it, once', async () => {
     await store.add(aKey('leaked', 0));
     await store.add(aKey('other', 1));
     const first = await keys(['revoke', 'leaked']);
-    expect(first).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/│ state +│ revoked +│/) });
+    expect(first).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^state +revoked$/m) });
     expect(first.stderr).toContain('The key leaked is revoked.\n');
     expect((await list()).map(({ kid, state }: Record<string, string>) => [kid, state])).toEqual([
       ['leaked', 'revoked'],

@@ -17,7 +17,7 @@ const UNUSABLE_RSA: readonly [string, object][] = [
   ['a key of another type', { kty: 'EC' }],
 ];
 
-/** Members that make a key unusable. */
+/** Fields that make a key unusable. */
 const UNUSABLE: Readonly<Record<TokenAlgorithm, readonly [string, object][]>> = {
   RS256: UNUSABLE_RSA,
   PS256: UNUSABLE_RSA,

@@ -230,7 +230,9 @@ describe('tables and schemas of a stranger', () => {
       const looked = await Promise.all(
         Array.from({ length: 8 }, () => running.repository.findByClientId('billing', 'an-id')),
       );
-      return new Set(looked.map((answer) => (answer.kind === 'found' ? answer.registration.clientName : answer.kind)));
+      return new Set(
+        looked.map((response) => (response.kind === 'found' ? response.registration.clientName : response.kind)),
+      );
     };
     expect(await found()).toEqual(new Set(['B']));
     await runAt(
@@ -289,14 +291,14 @@ describe('a set-up in which nobody else can create or own a table', () => {
     'the owner of clients owns the schema, and has all privileges on the database': ({ name, owner }) => [
       `alter schema public owner to ${owner.name}; grant all on database ${name} to ${owner.name}`,
     ],
-    'the owner of clients has a schema of its own': ({ owner, service }) => [
+    'the owner of clients has its own schema': ({ owner, service }) => [
       `create schema app authorization ${owner.name}; grant usage on schema app to ${service.name};
       alter role ${owner.name} set search_path = app; alter role ${service.name} set search_path = app`,
     ],
     'the service uses the role of the owner of the database': ({ name, owner, service }) => [
       `alter database ${name} owner to ${service.name}; grant ${service.name} to ${owner.name}`,
     ],
-    'the tables belong to a group, and its members create them': ({ name, owner, service }) => [
+    'the tables belong to a group, and its fields create them': ({ name, owner, service }) => [
       `create role group_${owner.name}; grant group_${owner.name} to ${owner.name}, ${service.name};
       create schema app authorization group_${owner.name}; alter role ${owner.name} set role = group_${owner.name};
       alter role ${owner.name} in database ${name} set search_path = app;

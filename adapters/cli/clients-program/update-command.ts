@@ -1,0 +1,105 @@
+import { Option } from 'commander';
+import type { ClientUpdate } from '../../../application/clients-program/change-client.ts';
+import type { Clock } from '../../../application/ports/clock.ts';
+import { EXIT, Problem } from '../outcome.ts';
+import type { OutputOptions } from '../terminal.ts';
+import { type ClientCommand, changed, PROGRAM_NAME } from './client-command.ts';
+import {
+  collected,
+  EXPIRY_OPTIONS,
+  type ExpiryOptions,
+  expiryOf,
+  SUBJECT_OPTIONS,
+  type SubjectOptions,
+  subjectOf,
+} from './client-options.ts';
+import { readJwks } from './read-jwks.ts';
+
+interface UpdateOptions extends OutputOptions, ExpiryOptions, Partial<SubjectOptions> {
+  readonly name?: string;
+  readonly scope?: string;
+  readonly addKey?: string;
+  readonly removeKey?: readonly string[];
+  readonly addSubject?: true;
+  readonly removeSubject?: true;
+  readonly addResource?: readonly string[];
+  readonly removeResource?: readonly string[];
+}
+
+const repeatable = (flags: string, description: string) =>
+  new Option(flags, `${description}; repeatable`).argParser(collected);
+
+/** `update`: name, scopes, keys, federated subjects and resources, all in one edit. */
+export const UPDATE_COMMAND: ClientCommand<UpdateOptions> = {
+  usage: 'update <client-id>',
+  summary: 'change name, scopes, keys, subjects or resources',
+  description:
+    'Changes what the options name, all or nothing. Keys and subjects that the client has stay valid beside new ones. For its secrets see rotate and secrets.',
+  examples: [
+    `${PROGRAM_NAME} update billing --name 'Billing 2' --scope 'read write'`,
+    `${PROGRAM_NAME} update billing --add-key keys.json --expires-in 365d`,
+    `${PROGRAM_NAME} update billing --remove-key NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs`,
+    `${PROGRAM_NAME} update billing --add-subject --issuer https://issuer.example --subject billing --claim /team=payments`,
+    `${PROGRAM_NAME} update billing --add-resource https://api.example/`,
+  ],
+  options: [
+    new Option('--name <name>', 'name of the client, for people'),
+    new Option('--scope <scopes>', 'all scopes that it may request, separated by single spaces'),
+    new Option('--add-key <file>', 'add public keys, for private_key_jwt: a JSON Web Key Set or one JSON Web Key'),
+    repeatable('--remove-key <key-id>', 'remove the key with this id, which show prints: its thumbprint (RFC 7638)'),
+    new Option('--add-subject', 'add the identity of --issuer, --subject and --claim, for federated_jwt'),
+    new Option('--remove-subject', 'remove the identity of --issuer and --subject'),
+    ...SUBJECT_OPTIONS,
+    repeatable('--add-resource <uri>', 'let it request a resource (RFC 8707)'),
+    repeatable('--remove-resource <uri>', 'remove a resource'),
+    ...EXPIRY_OPTIONS,
+  ],
+  async run(clients, options, clientId) {
+    return changed(clients, clientId, await updateOf(options, clients.clock), 'is changed');
+  },
+};
+
+async function updateOf(options: UpdateOptions, clock: Clock): Promise<ClientUpdate> {
+  const { name: clientName, scope, addKey, removeKey = [], addSubject, removeSubject, claim = {} } = options;
+  const { issuer, subject, addResource: resources = [], removeResource = [] } = options;
+  const misused = misusedOption(options);
+  if (misused !== undefined) throw new Problem(EXIT.usage, misused);
+  return {
+    ...((clientName ?? scope) !== undefined && { set: { clientName, scope } }),
+    remove: [
+      ...removeKey.map((key_id) => ({ key_id })),
+      ...(removeSubject ? [{ issuer: issuer ?? '', subject: subject ?? '' }] : []),
+      ...removeResource.map((resource) => ({ resource })),
+    ],
+    add: {
+      keys: addKey === undefined ? [] : await readJwks(addKey, expiryOf(options, clock)),
+      subjects: addSubject ? [subjectOf({ ...options, claim })] : [],
+      resources,
+    },
+  };
+}
+
+/** What is wrong with the combination of options, if anything. */
+function misusedOption(options: UpdateOptions): string | undefined {
+  const { addKey, addSubject, removeSubject, issuer, subject, claim = {}, expiresIn, expiresAt } = options;
+  const changes = [
+    'name',
+    'scope',
+    'addKey',
+    'removeKey',
+    'addSubject',
+    'removeSubject',
+    'addResource',
+    'removeResource',
+  ];
+  const hasSubject = addSubject || removeSubject;
+  if (hasSubject && (issuer === undefined || subject === undefined))
+    return 'A federated subject needs --issuer and --subject.';
+  if (!hasSubject && (issuer ?? subject) !== undefined)
+    return '--issuer and --subject need --add-subject or --remove-subject.';
+  if (!addSubject && Object.keys(claim).length > 0) return '--claim needs --add-subject.';
+  if (addKey === undefined && (expiresIn ?? expiresAt) !== undefined)
+    return 'Only a key that is added can expire: give --add-key.';
+  const isGiven = changes.some((name) => Reflect.get(options, name) !== undefined);
+  return isGiven ? undefined : 'Give what to change, such as --name or --add-key.';
+}
