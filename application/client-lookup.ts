@@ -124,6 +124,9 @@ export const NO_CLIENT: Problem = {
 /** For operators. A generated secret needs no stretching. */
 export const WEAK_SECRET = `a secret that no program generated, of a BCrypt cost below ${CHOSEN_SECRET_COST}`;
 
+/** What to do about lost registrations: empty ones in their place would have every client refused. */
+export const BRING_BACK = 'bring it back, from a backup or from where it was moved to';
+
 /** A row that needs repair, for the log: the rule that a field breaks. */
 export interface BrokenRegistration {
   readonly event: 'registration_broken';

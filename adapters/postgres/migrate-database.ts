@@ -4,8 +4,7 @@ import type { Problem } from '../../domain/problem.ts';
 import { ADD_DETAILS, CLIENTS, HAS_DETAILS, SUBJECT_INDEX } from './client-entity.ts';
 import { type Connection, openConnection, type Warn } from './connection.ts';
 import { storeFault, TableUnusable } from './fault.ts';
-import { FIND_OWN_TABLES, lostClients, type TableUser } from './own-tables.ts';
-import { grantOf, holdsGrant, tablesOf } from './privileges.ts';
+import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
 import { type FoundTable, findTable } from './search-path.ts';
 import { warnOfSchemas } from './shared-schemas.ts';
 import type { TableDefinition } from './table.ts';
@@ -61,12 +60,11 @@ export async function migrateDatabase(
       await warnOfSchemas(connection);
       const { schemas, names } = await connection.searchPath();
       if (schemas.length === 0) throw unusable(noSchema(client, names));
-      const there = new Set(created.map(({ name }) => name));
       const steps = await creationSteps(client, connection, created);
       // Not before the tables are there, whose schemas the grants name.
       if (!dryRun) for (const { statement, forOwner } of steps) if (!forOwner) await client.query(statement);
       const [schema = ''] = schemas;
-      const grants = grantTo === undefined ? [] : await grantSteps(client, grantTo, roleFor, there, schema);
+      const grants = grantTo === undefined ? [] : await grantSteps(client, grantTo, roleFor, created, schema);
       const all = [...steps, ...grants];
       const forOwner = all
         .filter((step) => step.forOwner)
@@ -145,7 +143,7 @@ async function grantSteps(
   client: PoolClient,
   role: string,
   user: TableUser,
-  there: ReadonlySet<string>,
+  there: readonly TableDefinition[],
   firstSchema: string,
 ): Promise<readonly Step[]> {
   const to = client.escapeIdentifier(role);
@@ -156,8 +154,11 @@ async function grantSteps(
       text: `the role ${to} does not exist`,
       fix: `create role ${to} login password '…';`,
     });
-  const tables = tablesOf(user).filter((table) => there.has(table));
-  const { rows: schemas } = await client.query<{ readonly schema: string }>(FIND_SCHEMAS, [tables, firstSchema]);
+  const tables = there.filter(({ name }) => tablesOf(user).includes(name));
+  const { rows: schemas } = await client.query<{ readonly schema: string }>(FIND_SCHEMAS, [
+    tables.map(({ name }) => name),
+    firstSchema,
+  ]);
   const grants = [
     ...schemas.map(({ schema }) => ({
       holds: (name: string, option: string) =>

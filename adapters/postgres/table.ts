@@ -1,11 +1,11 @@
 import type { EntitySchema } from '@mikro-orm/core';
-import { NO_CLIENT } from '../../application/client-lookup.ts';
+import { BRING_BACK, NO_CLIENT } from '../../application/client-lookup.ts';
 import type { Dependency } from '../../application/ports/health-check.ts';
 import type { DatabaseName } from '../../application/ports/telemetry.ts';
 import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
 import { DatabaseHealth, type DatabaseLog } from './health.ts';
-import { BRING_BACK, FIND_OWN_TABLES, hasClients, lostClients } from './own-tables.ts';
+import { FIND_OWN_TABLES, grantOf, hasClients, lostClients } from './own-tables.ts';
 import { Runner, runStatement, type Statement } from './runner.ts';
 import { hidesRows } from './search-path.ts';
 import { findSchemaRisks } from './shared-schemas.ts';
@@ -246,14 +246,10 @@ function assertUsable(definition: TableDefinition, found: readonly Column[]): vo
   }
 }
 
-function grantMissing(
-  { name, columns, access }: TableDefinition,
-  found: readonly Column[],
-  text: string,
-): TableUnusable {
-  const readable = Object.values(columns).filter((name) => found.some((column) => column.name === name));
-  const rights = access === 'read and write' ? 'select, insert, update, delete' : `select (${readable.join(', ')})`;
-  return new TableUnusable({ code: 'grant_missing', text, fix: `grant ${rights} on ${name} to ${roleOf(found)};` });
+function grantMissing(definition: TableDefinition, found: readonly Column[], text: string): TableUnusable {
+  const present = Object.values(definition.columns).filter((name) => found.some((column) => column.name === name));
+  const fix = `${grantOf('service', definition, roleOf(found), present)};`;
+  return new TableUnusable({ code: 'grant_missing', text, fix });
 }
 
 function roleOf([column]: readonly Column[]): string {

@@ -1,8 +1,9 @@
+import { BRING_BACK } from '../../../application/client-lookup.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { CLIENTS, HAS_DETAILS } from '../client-entity.ts';
 import { openConnection, type Warn } from '../connection.ts';
 import { hasState, SQLSTATE, storeFault, TableUnusable } from '../fault.ts';
-import { BRING_BACK, FIND_OWN_TABLES, lostClients } from '../own-tables.ts';
+import { FIND_OWN_TABLES, lostClients } from '../own-tables.ts';
 import { runStatement } from '../runner.ts';
 import { type FoundTable, findTable } from '../search-path.ts';
 import { warnOfSchemas } from '../shared-schemas.ts';
