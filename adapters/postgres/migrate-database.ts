@@ -5,7 +5,6 @@ import { ADD_DETAILS, CLIENTS, HAS_DETAILS, SUBJECT_INDEX } from './client-entit
 import { type Connection, openConnection, type Warn } from './connection.ts';
 import { storeFault, TableUnusable } from './fault.ts';
 import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
-import { type FoundTable, findTable } from './search-path.ts';
 import { warnOfSchemas } from './shared-schemas.ts';
 import type { TableDefinition } from './table.ts';
 import { USED_ASSERTIONS } from './used-assertion-table.ts';
@@ -98,7 +97,7 @@ async function creationSteps(
   const lost = lostClients(rows);
   if (lost !== undefined) throw unusable(lost);
   for (const { name } of created) {
-    if ((await client.query<FoundTable>(findTable(name))).rows[0]?.exists) continue;
+    if ((await client.query(`select where pg_catalog.to_regclass('${name}') is not null`)).rowCount === 1) continue;
     steps.push({ statement: await connection.createTableSql(name), done: `Created: ${name}` });
     if (name === 'clients') isNew = true;
   }
