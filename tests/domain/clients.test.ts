@@ -294,9 +294,9 @@ describe('details', () => {
 
     it('refuses an end of the secret in the column that is no time', () => {
       const problem = {
-        kind: 'secrets',
+        kind: 'clientSecret',
         position: undefined,
-        rule: expect.stringMatching(/^expires_at must be a time/),
+        rule: 'must be a time in whole seconds since the epoch',
       };
       expect(checkDetails({ ...NO_DETAILS, clientSecret: { expires_at: 1.5 } })).toEqual({ ok: false, problem });
       expect(checkDetails({ ...NO_DETAILS, clientSecret: { expires_at: 1 } }).ok).toBe(true);
@@ -318,6 +318,7 @@ describe('details', () => {
         resources: [],
         claims: {},
         token_lifetime_seconds: null,
+        owner: null,
       });
       expect(documentOf({ ...DETAILS, keys: [...DETAILS.keys, { jwk: JWK }] })).toStrictEqual({
         secrets: [{ secret_id: 'cs-1', name: 'first', client_secret: ENCODED }],
