@@ -1,5 +1,6 @@
 import { type ClientClaims, NO_CLAIMS, ruleOfClaims } from './client-claims.ts';
 import { ruleOfLifetime } from './token-lifetime.ts';
+import { hasUnprintable } from './unprintable.ts';
 
 /**
  * The simple fields of a client, each one value. They have these names and values in the column `details`, in clients files and in
@@ -10,6 +11,8 @@ export interface ClientFields {
   readonly claims: ClientClaims;
   /** The longest lifetime of the client's tokens, in seconds; null: as long as the deployment's. */
   readonly token_lifetime_seconds: number | null;
+  /** Whose file has the client, such as a team; null: nobody's. */
+  readonly owner: string | null;
 }
 
 /** What the audit log says of them. */
@@ -46,7 +49,17 @@ export const CLIENT_FIELDS: {
     ruleOf: ruleOfLifetime,
     recorded: (seconds) => seconds,
   },
+  owner: { label: 'owner', empty: null, ruleOf: ruleOfOwner, recorded: (owner) => owner },
 };
+
+const OWNER_MAX_LENGTH = 255;
+
+function ruleOfOwner(owner: unknown): string | undefined {
+  if (owner === null) return undefined;
+  const isName = typeof owner === 'string' && owner !== '' && owner.length <= OWNER_MAX_LENGTH;
+  if (isName && owner.isWellFormed() && !/\p{Cc}/u.test(owner) && !hasUnprintable(owner)) return undefined;
+  return `must have 1 to ${OWNER_MAX_LENGTH} characters that can be seen`;
+}
 
 export const CLIENT_FIELD_NAMES = Object.keys(CLIENT_FIELDS) as readonly ClientFieldName[];
 

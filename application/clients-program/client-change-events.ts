@@ -9,6 +9,10 @@ import { describeClient } from './describe-client.ts';
 export function clientChangeEvents(change: ClientChange, common: ChangeMade): readonly ChangeEvent[] {
   if (change.kind === 'client') return eventOf(change, common);
   const { name: file, sha256 } = change.file;
+  if (change.kind === 'apply') {
+    const { added, changed, removed } = change.counts;
+    return [{ event: 'clients_applied', ...common, file, sha256, added, changed, removed }];
+  }
   const { added, replaced, locked: still_disabled } = change.counts;
   return [{ event: 'clients_imported', ...common, file, sha256, added, replaced, still_disabled }];
 }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { bcryptEncoder } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { bcryptEncoder, bcryptMatcher } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { secretFiles } from '../../adapters/system/secret-files.ts';
 import { RandomIdGenerator, randomSecret } from '../../adapters/system/system.ts';
 import type { ChangeRequest, CheckRule } from '../../application/clients-program/change-client.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
@@ -31,7 +32,7 @@ import { InMemoryClientStore } from '../support/in-memory-client-store.ts';
 import { REGISTERED_CLIENT } from '../support/registered-client.ts';
 import { secretEdit } from '../support/secret-edit.ts';
 
-const NO_TOKEN_FIELDS = { claims: {}, token_lifetime_seconds: null };
+const NO_TOKEN_FIELDS = { claims: {}, token_lifetime_seconds: null, owner: null };
 
 describe('how clients are managed', () => {
   const COST = 4;
@@ -56,6 +57,7 @@ describe('how clients are managed', () => {
     resources: [],
     claims: {},
     token_lifetime_seconds: null,
+    owner: null,
   };
   const UNKNOWN = { ok: false, problem: 'client_unknown' };
 
@@ -69,10 +71,12 @@ describe('how clients are managed', () => {
     const store = new InMemoryClientStore(ids);
     const clock = new FixedClock();
     const sources = { clock, generateSecret: randomSecret, ids };
-    const parts = { store, encodeSecret: bcryptEncoder(atOnce), checkRule: weaknessByName, ...sources };
+    const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
+    const parts = { store, ...hashes, checkRule: weaknessByName, ...sources };
     const management = createClientManagement(parts);
     return {
       store,
+      management,
       add: management.addClient,
       show: management.showClient,
       change: management.changeClient,
@@ -125,6 +129,47 @@ describe('how clients are managed', () => {
       expect(await use.remove('c')).toEqual({ ok: true, value: ENABLED });
       expect(await use.show('c')).toEqual(UNKNOWN);
       expect(await use.remove('c')).toEqual(UNKNOWN);
+    });
+  });
+
+  describe('exportClients', () => {
+    it('gives everything that is stored of the clients of a range, and what is wrong with one', async () => {
+      const broken = { clientId: 'cc', clientSecret: `!${REGISTERED_CLIENT.clientSecret}`, clientName: 'B', scope: '' };
+      await use.add({ ...NEW, details: { resources: ['https://api.example'] } });
+      for (const client of [broken, { ...broken, clientId: 'd' }]) await use.store.add(client);
+      const problem = expect.stringMatching(/^scope must be one or more scope tokens/);
+      expect(await collect(use.management.exportClients({ prefix: 'c' }))).toEqual([
+        { ...(await use.store.find('c')), problem: null },
+        { ...(await use.store.find('cc')), problem },
+      ]);
+    });
+  });
+
+  describe('importClients', () => {
+    it('stores the clients of a file in the same storage', async () => {
+      async function* batches() {
+        yield [success({ ...REGISTERED_CLIENT, clientId: 'imported' })];
+      }
+      const file = () => ({ name: 'clients.json', sha256: '0'.repeat(64) });
+      const imported = await use.management.importClients(batches(), { cost: COST, existing: 'refuse', file });
+      expect(imported.ok).toBe(true);
+      expect(await use.show('imported')).toMatchObject({ ok: true, value: { client: { client_id: 'imported' } } });
+    });
+  });
+
+  describe('similarId', () => {
+    it('is the id that somebody probably meant, of the first page of all, or of those that begin like it', async () => {
+      for (let number = 100; number < 600; number += 1) {
+        await use.store.add({ ...REGISTERED_CLIENT, clientId: `client-${number}` });
+      }
+      for (const clientId of ['zebra', 'zoo-keeper']) await use.store.add({ ...REGISTERED_CLIENT, clientId });
+      const { similarId } = use.management;
+      expect(await Promise.all(['cleint-234', 'zebar', 'oz-keeper', 'nobody'].map(similarId))).toEqual([
+        'client-234',
+        'zebra',
+        undefined,
+        undefined,
+      ]);
     });
   });
 
@@ -282,7 +327,8 @@ describe('how credentials are managed', () => {
     const ids = new RandomIdGenerator();
     store = new InMemoryClientStore(ids);
     const sources = { clock, generateSecret: randomSecret, ids };
-    use = createClientManagement({ store, encodeSecret: bcryptEncoder(atOnce), checkRule: weaknessByName, ...sources });
+    const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
+    use = createClientManagement({ store, ...hashes, checkRule: weaknessByName, ...sources });
   });
 
   async function columnOf(clientId = 'c'): Promise<string | undefined> {
@@ -518,6 +564,7 @@ describe('how credentials are managed', () => {
         resources: add.resources,
         claims: {},
         token_lifetime_seconds: null,
+        owner: null,
       });
       await use.changeClient('c', { remove: [{ key_id: KEY_ID }] });
       await use.changeClient('c', { remove: [{ issuer: SUBJECT.issuer, subject: SUBJECT.subject }] });
@@ -529,6 +576,7 @@ describe('how credentials are managed', () => {
         resources: [],
         claims: {},
         token_lifetime_seconds: null,
+        owner: null,
       });
     });
 
@@ -656,6 +704,7 @@ describe('clientChangeEvents', () => {
       resources: [],
       claims: [],
       token_lifetime_seconds: null,
+      owner: null,
     };
     const after = { client_name, scope, state: 'enabled', bcrypt_cost: 4, ...credentials };
     expect(changeLog.events()).toEqual([expect.objectContaining({ after })]);
@@ -681,6 +730,9 @@ describe('clientChangeEvents', () => {
     await store.change(ID, (stored) => success(stored));
     await store.change(ID, () => failure('a problem'));
     expect(changeLog.events()).toHaveLength(1);
+    const same: StoredClient = { client: { ...A_CLIENT, id: '1' }, details: NO_DETAILS };
+    const common = { at: NOW, change_id: 'a change', database_role: undefined };
+    expect(clientChangeEvents({ kind: 'client', before: same, after: same }, common)).toEqual([]);
   });
 
   it('lets a change fail that cannot be recorded', async () => {
@@ -689,6 +741,27 @@ describe('clientChangeEvents', () => {
     expect(await store.find(ID)).toBeUndefined();
     changeLog.full = false;
     expect(changeLog.events()).toEqual([]);
+  });
+
+  it.each([
+    [0, []],
+    [1, ['client_removed', 'change_unconfirmed']],
+  ])('says so of a change of which only %i events could be recorded', (most, expected) => {
+    const written: string[] = [];
+    const full = {
+      record({ event }: { readonly event: string }) {
+        if (written.length >= most && event !== 'change_unconfirmed') throw new Error('no space left');
+        written.push(event);
+      },
+    };
+    const parts = { changeLog: full, clock: new FixedClock(NOW), ids: new RandomIdGenerator() };
+    const removal: ClientChange = { kind: 'client', before: { client: { ...A_CLIENT, id: '1' }, details: NO_DETAILS } };
+    const both = new RecordChanges<ClientChange>(parts, (made, common) => [
+      ...clientChangeEvents(made, common),
+      ...clientChangeEvents(made, common),
+    ]);
+    expect(() => both.record(removal, undefined)).toThrow('no space left');
+    expect(written).toEqual(expected);
   });
 
   it('names the change that was not confirmed', async () => {
@@ -804,7 +877,7 @@ describe('importClients', () => {
       [client('a'), client('b')],
       [client('c'), client('b')],
     ]);
-    expect(imported).toEqual(failure([{ position: 3, text: 'client_id is that of entry 1' }]));
+    expect(imported).toEqual(failure([{ position: 3, text: 'client_id is that of', other: 1 }]));
     expect(await storedIds()).toEqual([]);
   });
 
@@ -842,7 +915,7 @@ describe('importClients', () => {
   it('refuses a federated subject that the rules of the service refuse', async () => {
     const weak = { ...SUBJECT, subject: 'weak' };
     expect(await importAll([[client('a'), client('b', { details: { subjects: [SUBJECT, weak] } })]])).toEqual(
-      failure([{ position: 1, text: 'federated_subjects entry 1 matches everybody' }]),
+      failure([{ position: 1, text: 'client b: federated_subjects entry 1 matches everybody' }]),
     );
     expect(await storedIds()).toEqual([]);
   });

@@ -34,6 +34,10 @@ const FIELDS: { readonly [Name in ClientFieldName]: CommandLineField<ClientField
     },
     rows: (seconds) => (seconds === null ? [] : [[CLIENT_FIELDS.token_lifetime_seconds.label, `at most ${seconds} s`]]),
   },
+  owner: {
+    option: undefined,
+    rows: (owner) => (owner === null ? [] : [[CLIENT_FIELDS.owner.label, owner]]),
+  },
 };
 
 /** A value is in an array, since commander takes null for none. */

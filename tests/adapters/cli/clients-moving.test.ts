@@ -15,6 +15,7 @@ import {
   type ClientFieldName,
   type ClientFields,
 } from '../../../domain/client-fields.ts';
+import { failure } from '../../../domain/result.ts';
 import { writeClientsFile } from '../../support/bulk-clients.ts';
 import { CREATE_CLIENTS, clientsTable } from '../../support/clients-table.ts';
 import { freshTables } from '../../support/details-tables.ts';
@@ -24,6 +25,9 @@ import { createSqliteFile } from '../../support/sqlite-file.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { PLATFORMS, platformOf, ruleOf, WorkloadIssuer, WorkloadKey } from '../../support/workload-issuer.ts';
 import { clientsInProcess, clientsProgram, type Run, type RunClients } from './clients-program.ts';
+
+/** A service whose clients file refers to no secret. */
+const SERVICE = { plain: 'accepted', generate: 'refused', read: () => failure('refers to nothing') } as const;
 
 describe('exports and imports', () => {
   const HASH = GOOD_CLIENT.client_secret;
@@ -38,6 +42,7 @@ describe('exports and imports', () => {
     resources: [],
     claims: {},
     token_lifetime_seconds: null,
+    owner: null,
   };
 
   /** One client of each kind that an import can store. */
@@ -73,6 +78,7 @@ describe('exports and imports', () => {
   const FIELDS: { readonly [Name in ClientFieldName]: readonly [ClientFields[Name], ...(readonly string[])] } = {
     claims: [{ tenant: 'acme' }, '--token-claims', '{"tenant":"acme"}'],
     token_lifetime_seconds: [60, '--token-lifetime', '60'],
+    owner: ['team-a'],
   };
 
   let source: TestDatabase;
@@ -148,6 +154,8 @@ describe('exports and imports', () => {
       expect((await onTarget(['export'])).stdout).toBe(await readFile(file, 'utf8'));
       expect((await onTarget(['show', 'good-client', '--json'])).json()).toMatchObject(field);
       expect((await onTarget(['list', '--json'])).json()).toMatchObject([field]);
+      // Only apply sets the owner.
+      if (options.length === 0) return;
       const ofNew = ['--name', 'New', '--scope', 'read', '--json'];
       expect((await clients(['add', 'with', ...ofNew, ...options])).json()).toMatchObject(field);
       await clients(['add', 'without', ...ofNew]);
@@ -208,7 +216,10 @@ describe('exports and imports', () => {
       const { stdout } = await clients(['export']);
       const [a, b] = ['a', 'b'].map((client_id) => JSON.stringify({ ...GOOD_CLIENT, client_id, ...BARE }));
       expect(stdout).toBe(`[\n${a},\n${b}\n]\n`);
-      expect(readClientsFile(stdout)).toMatchObject({ ok: true, value: [{ clientId: 'a' }, { clientId: 'b' }] });
+      expect(readClientsFile(stdout, SERVICE)).toMatchObject({
+        ok: true,
+        value: [{ clientId: 'a' }, { clientId: 'b' }],
+      });
     });
 
     it('writes an empty array if there is no client, and only ids of a prefix', async () => {
@@ -260,7 +271,7 @@ Row 3, client other: client_secret must be a BCrypt encoding of cost 4 to 14; it
 Row 4, client private: details: jwks.keys.0 contains a private or a symmetric key: register only the public key; it is not exported.
 Row 5, client scope: scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3); it is not exported.
 Row 6, client subject: details: federated_subjects.0.claims./a must be a string; it is not exported.
-Row 7, client unknown: details: it has fields other than client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds; it is not exported.
+Row 7, client unknown: details: it has fields other than client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner; it is not exported.
 1 exported.
 7 not exported: import would refuse them.
 `);
@@ -396,8 +407,12 @@ describe('imports', () => {
     });
 
     it.each([
-      ['is not an array', { ...PLAIN_CLIENT }, 'must be a JSON array'],
-      ['lacks a field', [GOOD_CLIENT, { ...PLAIN_CLIENT, scope: undefined }], 'entry 1: scope is missing'],
+      ['is not an array', 'text', 'must be a JSON array'],
+      [
+        'lacks a field',
+        [GOOD_CLIENT, { ...PLAIN_CLIENT, scope: undefined }],
+        'entry 1: client plain-client: scope is missing',
+      ],
       ['names a client twice', [GOOD_CLIENT, GOOD_CLIENT], 'entry 1: client_id is that of entry 0'],
       [
         'has half a surrogate pair',
@@ -720,6 +735,7 @@ describe('clients explain', () => {
           encodeSecret: notNeeded,
           clock: { now: notNeeded },
           streamClientsFile: notNeeded,
+          openApplied: notNeeded,
           formatClient: notNeeded,
           more: (program, stdin) => [explainCommand(() => openExplain({ ...environment, ...more }), program, stdin)],
           version: 'not needed',
