@@ -12,10 +12,10 @@ import {
   type StoredDocument,
   selectSecret,
 } from '../domain/details-document.ts';
+import { type Finding, note } from '../domain/finding.ts';
 import type { Problem } from '../domain/problem.ts';
 import { CHOSEN_SECRET_COST, isLocked, NO_SECRET, StoredSecret } from '../domain/stored-secret.ts';
 import type { ClientLookup, ClientWithKeys, FederatedCandidate, FederatedIdentity } from './ports/client-repository.ts';
-import { type Finding, note } from './ports/inspection.ts';
 
 /** What a stored registration means: it is broken if it breaks a rule of the domain. */
 export function lookupOf(fields: ClientRegistrationFields): Exclude<ClientLookup, { kind: 'unknown' }> {
@@ -130,6 +130,9 @@ export interface BrokenRegistration {
 export function logBroken(log: (line: BrokenRegistration) => void, client_id: string, lookup: ClientLookup): void {
   if (lookup.kind === 'broken') log({ event: 'registration_broken', client_id, ...lookup.problem });
 }
+
+/** How many clients the doctor looks at, at most. */
+export const INSPECTED_MAX = 1_000;
 
 /** How many of these rows get no token although nobody has disabled them, and how many secrets are easy to guess. */
 export function inspectRows(rows: readonly ClientRow[], now: number): readonly Finding[] {

@@ -15,7 +15,7 @@ export class RecordChanges<Made> implements ChangeRecorder<Made> {
   readonly #eventsOf: (made: Made, common: ChangeMade) => readonly ChangeEvent[];
   #changeId = '';
 
-  /** @param eventsOf the events of one change, all with the same common members. */
+  /** @param eventsOf the events of one change, all with the same common fields. */
   constructor(parts: RecordChangesParts, eventsOf: (made: Made, common: ChangeMade) => readonly ChangeEvent[]) {
     this.#parts = parts;
     this.#eventsOf = eventsOf;

@@ -1,13 +1,12 @@
 import { FetchServer, type RequestSource } from '../adapters/fetch/fetch-server.ts';
 import { createApplication } from '../adapters/http/server/koa-application.ts';
-import type { Lines } from '../adapters/log/line-writer.ts';
 import { nodeProblem } from '../adapters/system/program-version.ts';
-import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import { inWords } from '../domain/problem.ts';
+import { linesTo } from './lines-to.ts';
 import { startFromEnvironment } from './service.ts';
 import type { Environment } from './settings/read-environment.ts';
 
-/** The service without a server of its own. */
+/** The service without its own server. */
 export interface FetchService {
   /** Answers a request of the Web standard. While the service is open, rejects only with a TypeError: a body that was read before, or a `remoteAddress` that is no IP address. */
   fetch(request: Request, source?: RequestSource): Promise<Response>;
@@ -56,28 +55,4 @@ export async function openFetchService(
     fetch: (request, source) => server.fetch(request, source),
     close: () => started.value.stop('immediate'),
   };
-}
-
-/** Lines that a function takes at once. One for which it throws is lost, as on a full disk: it ends no request, and not the process. */
-function linesTo(writeLog: (line: string) => void): Lines {
-  const load = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 0 };
-  const write = (line: string) => {
-    try {
-      writeLog(line);
-      return true;
-    } catch {
-      load.linesLost += 1;
-      return false;
-    }
-  };
-  return Object.assign(load, {
-    name: 'log',
-    faultCode: undefined,
-    readiness: () => ({ ready: true }) as const,
-    write,
-    keep: write,
-    async writeRequired(line: string) {
-      if (!write(line)) throw new DependencyUnavailable('audit log', new Error('the function has thrown'));
-    },
-  });
 }

@@ -14,7 +14,7 @@ const DESCRIPTION =
 const FIX = 'MANAGEMENT_PORT is 0, so the public port was asked: it needs HEALTH_ON_PUBLIC_PORT=true.';
 
 const NOTES = `
-Exit codes: 0 if the answer is 200; 1 for another one, or none.`;
+Exit codes: 0 if the response is 200; 1 for another one, or none.`;
 
 const terminal = new Terminal(process);
 const page = { name: 'npm run health --', version: programVersion(), description: DESCRIPTION, notes: NOTES };

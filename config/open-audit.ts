@@ -10,7 +10,7 @@ import type { Settings } from './settings/settings.ts';
 export interface AuditOutput {
   readonly lines: AuditLines;
   readonly measured: LogLoad;
-  /** None for lines that may be lost among the log, which has a check of its own. */
+  /** None for lines that may be lost among the log, which has its own check. */
   readonly checks: readonly HealthCheck[];
   /** Opens the file again; absent where there is none. Rejects with the reason. */
   readonly reopen?: () => Promise<void>;

@@ -46,6 +46,8 @@ function token<Part>(name: string): InjectionToken<Part> {
 export const PARTS = {
   logDestination: token<Lines>('Lines of the log'),
   log: token<Logger>('Logger'),
+  /** False where nothing may be changed: for the doctor. */
+  mayCreateTables: token<boolean>('whether tables may be created'),
   clock: token<Clock>('Clock'),
   monotonicClock: token<MonotonicClock>('MonotonicClock'),
   ids: token<IdGenerator>('IdGenerator'),

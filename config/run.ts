@@ -40,10 +40,10 @@ export async function run(
   start: () => Promise<Result<RunningServer, readonly Problem[]>>,
   onHangup: 'reopen' | 'stop' = 'reopen',
 ): Promise<RunningServer | undefined> {
-  const answer = answerArguments(page, process.argv.slice(2));
-  if (answer !== undefined) {
-    process.exitCode = answer.exitCode;
-    writeForPeople(answer.exitCode === 0 ? process.stdout : process.stderr, answer.text);
+  const response = answerArguments(page, process.argv.slice(2));
+  if (response !== undefined) {
+    process.exitCode = response.exitCode;
+    writeForPeople(response.exitCode === 0 ? process.stdout : process.stderr, response.text);
     return undefined;
   }
   limitHeapGrowth();
@@ -57,7 +57,7 @@ export async function run(
     if (current === 'immediate' || current === mode) return;
     current = mode;
     watchdog.endAfter(START_MS);
-    // A signal that arrives during the start counts too.
+    // A signal that arrives during startup counts too.
     const started = await starting;
     if (!started.ok) return;
     watchdog.endAfter(started.value.stopsWithinMs(current) + EXIT_MS);

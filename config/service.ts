@@ -1,12 +1,12 @@
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
 import { auditFileProblem } from '../adapters/log/audit-file.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
-import { openFilesProblem } from '../adapters/system/open-files.ts';
 import { ownersProblems, readTextFile } from '../adapters/system/read-text-file.ts';
 import type { Problem } from '../domain/problem.ts';
 import { failure, type Result } from '../domain/result.ts';
 import { buildService, type Given } from './build.ts';
-import { listeningPlaces, openFilesPlan } from './settings/derived-values.ts';
+import { checksBeforeStart, problemsOf } from './checks.ts';
+import { listeningPlaces } from './settings/derived-values.ts';
 import { loadConfiguration } from './settings/load-configuration.ts';
 import type { Environment } from './settings/read-environment.ts';
 import { OWNERS_FILES } from './settings/settings.ts';
@@ -21,17 +21,13 @@ export async function startFromEnvironment(
   given?: Given,
 ): Promise<Result<RunningServer, readonly Problem[]>> {
   const configuration = loadConfiguration(environment, (path) => readTextFile(path));
-  const problems = [...(configuration.ok ? [] : configuration.problem), ...ownersProblems(OWNERS_FILES, environment)];
-  if (configuration.ok) {
-    const { settings } = configuration.value;
-    if (settings.AUDIT_FILE !== undefined) problems.push(...auditFileProblem(settings.AUDIT_FILE));
-    const openFiles = openFilesProblem(openFilesPlan(settings));
-    if (openFiles !== undefined) problems.push(openFiles);
-  }
-  if (!configuration.ok || problems.length > 0) return failure(problems);
+  if (!configuration.ok) return failure([...configuration.problem, ...ownersProblems(OWNERS_FILES, environment)]);
   const { value } = configuration;
   const { settings } = value;
+  const found = checksBeforeStart(settings, environment);
+  const problems = [...problemsOf(found), ...(settings.AUDIT_FILE ? auditFileProblem(settings.AUDIT_FILE) : [])];
+  if (problems.length > 0) return failure(problems);
   return namePortProblem(listeningPlaces(settings), async () => {
-    return startProcess(await buildService(value, given), settings, environment);
+    return startProcess(await buildService(value, given), settings, found);
   });
 }

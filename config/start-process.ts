@@ -1,33 +1,27 @@
 import { type RunningServer, startServer } from '../adapters/http/server/running-server.ts';
-import { inspectKeyFile, inspectKeySecretFile, inspectMemory } from '../adapters/system/inspect-host.ts';
 import { programVersion } from '../adapters/system/program-version.ts';
 import { findSharedPort, type SharedPort } from '../adapters/system/shared-port.ts';
 import { NO_CLIENT } from '../application/client-lookup.ts';
 import { problemOf } from '../application/ports/health-check.ts';
-import type { Finding } from '../application/ports/inspection.ts';
-import { inWords, type Problem } from '../domain/problem.ts';
+import { inWords } from '../domain/problem.ts';
 import type { Service } from './build.ts';
+import { type ChecksBeforeStart, doubtsIn } from './checks.ts';
 import { PARTS } from './parts.ts';
-import { hostHint } from './settings/platform.ts';
-import type { Environment } from './settings/read-environment.ts';
-import { settingProblem } from './settings/rules.ts';
-import { settingDoubts } from './settings/setting-doubts.ts';
+import { HOST_NOT_SET } from './settings/platform.ts';
 import type { Settings } from './settings/settings.ts';
 
 /**
  * Opens the ports, and starts what runs in the background. Rejects, with nothing left open, where a port is not available.
  *
- * @param environment what the settings were read from, to report what is doubtful in it.
+ * @param found what is logged of it once the service has started.
  */
-export function startProcess(service: Service, settings: Settings, environment: Environment): Promise<RunningServer> {
+export function startProcess(service: Service, settings: Settings, found: ChecksBeforeStart): Promise<RunningServer> {
   const { core, publicServer, managementServer, features, checks } = service;
   const { HOST: host, MANAGEMENT_HOST, MANAGEMENT_PORT, SHUTDOWN_GRACE_MS, SHUTDOWN_DRAIN_MS } = settings;
   const log = core.resolve(PARTS.log);
   let port: SharedPort = { port: settings.PORT, reusePort: false };
-  const memory = inspectMemory().filter(({ state }) => state === 'problem');
+  const memory = found.memory.filter(({ state }) => state === 'note');
   for (const { text, fix } of memory) log.warn({ event: 'memory_too_small', problem: text, fix });
-  const hint = hostHint(environment);
-  const doubts = [...settingDoubts(environment), ...doubtsAboutKey(settings)];
   const reloads = features.flatMap(({ reload }) => reload ?? []);
   return startServer({
     management: managementServer && { server: managementServer, host: MANAGEMENT_HOST, port: MANAGEMENT_PORT },
@@ -59,19 +53,13 @@ export function startProcess(service: Service, settings: Settings, environment: 
     log: (event, address) => {
       log.info({ event, ...address, ...(event === 'started' && { version: programVersion() }) });
       if (event !== 'started') return;
-      if (hint !== undefined) log.warn({ event: 'host_not_set', hint: inWords(hint) });
-      for (const doubt of doubts) log.warn({ event: 'setting_doubtful', hint: inWords(doubt) });
+      for (const warning of doubtsIn(found)) {
+        const event = warning.code === HOST_NOT_SET ? warning.code : 'setting_doubtful';
+        log.warn({ event, hint: inWords(warning) });
+      }
       const notes = checks().map((check) => problemOf(check.readiness()));
       const isEmpty = notes.some((note) => note?.code === NO_CLIENT.code);
       if (isEmpty) log.warn({ event: NO_CLIENT.code, hint: NO_CLIENT.text });
     },
   });
-}
-
-function doubtsAboutKey({ KEY_FILE, KEY_SECRET_FILE }: Settings): readonly Problem[] {
-  const key = KEY_FILE === undefined ? [] : inspectKeyFile(KEY_FILE, 'forge tokens');
-  const secret = KEY_SECRET_FILE === undefined ? [] : inspectKeySecretFile(KEY_SECRET_FILE);
-  const doubts = (setting: string, findings: readonly Finding[]) =>
-    findings.flatMap(({ state, text, fix }) => (state === 'note' ? settingProblem(setting, text, fix) : []));
-  return [...doubts('KEY_FILE', key), ...doubts('KEY_SECRET_FILE', secret)];
 }

@@ -6,7 +6,7 @@ import type { DatabaseLog } from '../adapters/postgres/health.ts';
 import type { TableDefinition } from '../adapters/postgres/table.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import { readTextFileNow } from '../adapters/system/read-text-file.ts';
-import { NO_CLIENT } from '../application/client-lookup.ts';
+import { type ClientRow, NO_CLIENT } from '../application/client-lookup.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { Dependency } from '../application/ports/health-check.ts';
@@ -47,6 +47,8 @@ export interface Storage {
   readonly readCosts?: (onFound: (costs: readonly number[]) => void) => Promise<void>;
   /** Whether secrets may be stored as `{noop}` and plain text. */
   readonly hasPlainSecrets?: boolean;
+  /** The clients that the doctor looks at. Throws DependencyUnavailable. */
+  readonly listRows?: () => Promise<readonly ClientRow[]>;
   readonly dependency?: Dependency;
 }
 

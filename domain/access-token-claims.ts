@@ -26,7 +26,7 @@ export interface AccessTokenClaims {
  */
 export const TOKEN_LENGTH_MAX = 7 * 1024;
 
-/** The media type of an access token, header member `typ` (RFC 9068 section 2.1). */
+/** The media type of an access token, header field `typ` (RFC 9068 section 2.1). */
 export type TokenType = 'at+jwt';
 
 /** Whether the payload of a token has each claim that is required, of its type, with times in whole seconds and in order. */

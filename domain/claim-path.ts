@@ -12,8 +12,8 @@ export function isClaimPath(text: string): boolean {
 }
 
 /**
- * The claim at that path; undefined if there is none. Every step is a member of an object that the token itself has:
- * elements of arrays have no path, and neither have members that every object inherits.
+ * The claim at that path; undefined if there is none. Every step is a field of an object that the token itself has:
+ * elements of arrays have no path, and neither have fields that every object inherits.
  */
 export function claimAt(claims: unknown, path: string): unknown {
   let value = claims;

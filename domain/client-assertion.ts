@@ -28,7 +28,7 @@ const MAX_LENGTH = 12 * 1024;
 const TEXT_MAX_LENGTH = 2_000;
 
 /**
- * Values in a header or in claims, members and elements, of which objects and arrays count twice, and how deep they are
+ * Values in a header or in claims, fields and elements, of which objects and arrays count twice, and how deep they are
  * nested. Platforms write up to 250, and 5.
  */
 const VALUES_MAX = 1_000;
@@ -60,14 +60,14 @@ export class ClientAssertion {
     const [header, payload] = [readObject(first), readObject(second)];
     if (header === undefined || payload === undefined) {
       const part = header === undefined ? 'header' : 'second part';
-      return failure(`its ${part} is no JSON object of moderate size, in base64url, that has each member once`);
+      return failure(`its ${part} is no JSON object of moderate size, in base64url, that has each field once`);
     }
     const fault =
       faultOf(header, ['alg', 'kid', 'typ']) ?? faultOf(payload, ['sub', 'aud', 'exp', 'iss', 'jti', 'iat', 'nbf']);
     if (fault !== undefined) return failure(fault);
     if ('crit' in header || 'b64' in header) return failure('crit and b64 are not understood');
-    const { alg, kid, typ } = header as Members & AssertionHeader;
-    const { iss, sub, aud, exp, iat, nbf, jti } = payload as Members & SentClaims;
+    const { alg, kid, typ } = header as Fields & AssertionHeader;
+    const { iss, sub, aud, exp, iat, nbf, jti } = payload as Fields & SentClaims;
     const claims = { iss, sub, aud: [aud].flat(), exp, iat, nbf, jti };
     return success(new ClientAssertion(compact, { alg, kid, typ }, claims));
   }
@@ -86,7 +86,7 @@ export class ClientAssertion {
   }
 }
 
-type Members = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
 /** The claims as they were sent. */
 type SentClaims = Omit<AssertionClaims, 'aud'> & { readonly aud: string | readonly string[] };
@@ -94,19 +94,19 @@ type SentClaims = Omit<AssertionClaims, 'aud'> & { readonly aud: string | readon
 const REQUIRED = ['alg', 'sub', 'aud', 'exp'];
 const TIMES = ['exp', 'iat', 'nbf'];
 
-/** What is wrong with one of these members, without its value. Times are numbers; all others are texts, and `aud` may be several. */
-function faultOf(members: Members, names: readonly string[]): string | undefined {
+/** What is wrong with one of these fields, without its value. Times are numbers; all others are texts, and `aud` may be several. */
+function faultOf(fields: Fields, names: readonly string[]): string | undefined {
   const isGood = (name: string, value: unknown) => {
     if (value === undefined) return !REQUIRED.includes(name);
     if (name === 'aud' && Array.isArray(value)) return value.length > 0 && value.every(isText);
     return TIMES.includes(name) ? isTime(value) : isText(value);
   };
-  const name = names.find((one) => !isGood(one, members[one]));
+  const name = names.find((one) => !isGood(one, fields[one]));
   if (name === undefined) return undefined;
   const kind = TIMES.includes(name)
     ? 'number of seconds since the epoch'
     : `text of 1 to ${TEXT_MAX_LENGTH} characters`;
-  return `${name} is ${members[name] === undefined ? 'missing' : `no ${kind}`}`;
+  return `${name} is ${fields[name] === undefined ? 'missing' : `no ${kind}`}`;
 }
 
 function isText(value: unknown): value is string {
@@ -117,11 +117,11 @@ function isTime(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
 }
 
-function readObject(encoded: string): Members | undefined {
+function readObject(encoded: string): Fields | undefined {
   try {
     const value = parseJson(decodeText(encoded), VALUES_MAX, DEPTH_MAX);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Members) : undefined;
+    return isObject ? (value as Fields) : undefined;
   } catch {
     // Not base64 or not UTF-8.
     return undefined;

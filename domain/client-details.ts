@@ -91,7 +91,7 @@ type DetailKind = keyof ClientDetails;
 export const DETAIL_KINDS = ['secrets', 'keys', 'subjects', 'resources'] as const satisfies DetailKind[];
 
 /** What each kind is called in a clients file. */
-export const DETAIL_MEMBERS = {
+export const DETAIL_FIELDS = {
   clientSecret: 'client_secret_expires_at',
   secrets: 'secrets',
   keys: 'jwks',

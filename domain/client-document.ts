@@ -30,7 +30,7 @@ export interface ExpiryDocument {
 
 /** What is shown of a secret. Its id and name are null for the secret without an id, which is in the column `client_secret`. */
 export type RecordedSecret = {
-  readonly [Member in (typeof SHOWN_OF_SECRET)[number]]: NonNullable<NamedSecret[Member]> | null;
+  readonly [Field in (typeof SHOWN_OF_SECRET)[number]]: NonNullable<NamedSecret[Field]> | null;
 };
 
 type SecretDocument = RecordedSecret &

@@ -1,5 +1,5 @@
 import { type ClientClaims, NO_CLAIMS, ruleOfClaims } from './client-claims.ts';
-import { type ClientDetails, DETAIL_MEMBERS } from './client-details.ts';
+import { type ClientDetails, DETAIL_FIELDS } from './client-details.ts';
 import type { RegisteredResource } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
 import { Scope } from './scope.ts';
@@ -55,26 +55,26 @@ export interface NewClient extends Omit<ClientRegistrationFields, 'id' | DetailF
 }
 
 /** The fields' names outside: the client metadata of RFC 7591 section 2, as in a clients file and in `--json`. */
-export const MEMBER_NAMES = {
+export const FIELD_NAMES = {
   id: 'id',
   clientId: 'client_id',
   clientSecret: 'client_secret',
   clientName: 'client_name',
   scope: 'scope',
-  claims: DETAIL_MEMBERS.claims,
-  tokenLifetimeSeconds: DETAIL_MEMBERS.tokenLifetimeSeconds,
+  claims: DETAIL_FIELDS.claims,
+  tokenLifetimeSeconds: DETAIL_FIELDS.tokenLifetimeSeconds,
   details: 'details',
 } as const satisfies Record<Exclude<keyof ClientRegistrationFields, 'resources'> | 'details', string>;
 
 /** The field that breaks an invariant, and the invariant; never the field's value. */
 export interface RegistrationProblem {
-  readonly field: keyof typeof MEMBER_NAMES;
+  readonly field: keyof typeof FIELD_NAMES;
   readonly rule: string;
 }
 
 /** A problem under the external name of its field, such as `client_name must not be empty`. */
 export function describeProblem({ field, rule }: RegistrationProblem): string {
-  return `${MEMBER_NAMES[field]} ${rule}`;
+  return `${FIELD_NAMES[field]} ${rule}`;
 }
 
 /** A client that was registered to get tokens by its id and secret. Immutable. */

@@ -6,15 +6,15 @@ import { failure, type Result, success } from './result.ts';
 import { Scope } from './scope.ts';
 import { CHOSEN_SECRET_COST, isLocked, NO_SECRET, StoredSecret, unlock } from './stored-secret.ts';
 
-type Members = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
 /** The details of a client as JSON, in the names of a clients file: the column `details`. A kind that is absent has no entries. */
 export interface DetailsDocument {
   /** Of the secret in the column. */
   readonly client_secret_expires_at?: number;
   readonly client_secret_generated?: true;
-  readonly secrets?: readonly Members[];
-  readonly jwks?: { readonly keys: readonly Members[] };
+  readonly secrets?: readonly Fields[];
+  readonly jwks?: { readonly keys: readonly Fields[] };
   readonly federated_subjects?: readonly FederatedSubject[];
   readonly resources?: readonly RegisteredResource[];
   readonly claims?: ClientClaims;
@@ -40,7 +40,7 @@ export function documentOf(details: Partial<ClientDetails>): DetailsDocument {
 }
 
 /** A document as a storage has it. Another program may have written anything into it, so each of its parts is read with care. */
-export type StoredDocument = Members;
+export type StoredDocument = Fields;
 
 /**
  * The stored secret that a presented one is compared with: the one that its id selects, if there is one that is valid now,
@@ -120,6 +120,6 @@ function isObject(value: unknown): value is Readonly<Record<string, string>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function objectsIn(list: unknown): readonly Members[] {
+function objectsIn(list: unknown): readonly Fields[] {
   return Array.isArray(list) ? list.filter(isObject) : [];
 }

@@ -1,5 +1,5 @@
 /**
- * The value of a JSON text; undefined if it is none, has an object that names a member twice, since two readers could differ on its value
+ * The value of a JSON text; undefined if it is none, has an object that names a field twice, since two readers could differ on its value
  * (RFC 8259 section 4), or more values or levels than these; objects and arrays count as two values. The parser's message is not used: it
  * quotes the text, which may be a secret.
  */
@@ -8,13 +8,13 @@ export function parseJson(text: string, valuesMax = Infinity, depthMax = Infinit
     // Before anything is built: a small text could ask for many objects.
     const named = countNames(text, valuesMax, depthMax);
     const value: unknown = named === undefined ? undefined : JSON.parse(text);
-    return named === membersOf(value) ? value : undefined;
+    return named === fieldsOf(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The members that all objects name. */
+/** The fields that all objects name. */
 function countNames(text: string, valuesMax: number, depthMax: number): number | undefined {
   let [names, values, depth] = [0, 0, 0];
   for (let at = 0; at < text.length; at += 1) {
@@ -36,8 +36,8 @@ function endOfText(json: string, begin: number): number {
   return at;
 }
 
-function membersOf(value: unknown): number {
+function fieldsOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const values = Object.values(value);
-  return values.reduce<number>((sum, inner) => sum + membersOf(inner), Array.isArray(value) ? 0 : values.length);
+  return values.reduce<number>((sum, inner) => sum + fieldsOf(inner), Array.isArray(value) ? 0 : values.length);
 }

@@ -16,7 +16,7 @@ export function readAlgorithm(name: unknown): AssertionAlgorithm | undefined {
   return name === EDDSA_BY_CURVE ? 'EdDSA' : ASSERTION_ALGORITHMS.find((algorithm) => algorithm === name);
 }
 
-/** The public key of a client (RFC 7517), with the members that its type needs and no others. */
+/** The public key of a client (RFC 7517), with the fields that its type needs and no others. */
 export type PublicJwk = {
   /** Compared exactly with the header of an assertion. */
   readonly kid?: string;
@@ -42,7 +42,7 @@ const CURVES = {
   Ed25519: { algorithm: 'EdDSA', bytes: 32 },
 } as const;
 
-const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
+const PRIVATE_FIELDS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
 /** The algorithms that a key can verify. */
 export function algorithmsOf(jwk: PublicJwk): readonly AssertionAlgorithm[] {
@@ -57,7 +57,7 @@ export function algorithmsOf(jwk: PublicJwk): readonly AssertionAlgorithm[] {
 export function readPublicJwk(value: unknown): Result<PublicJwk, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return failure('must be an object');
   const jwk = value as Readonly<Record<string, unknown>>;
-  if (PRIVATE_MEMBERS.some((member) => jwk[member] !== undefined)) {
+  if (PRIVATE_FIELDS.some((field) => jwk[field] !== undefined)) {
     return failure('contains a private or a symmetric key: register only the public key');
   }
   const material = readMaterial(jwk);
@@ -82,7 +82,7 @@ export function readPublicJwk(value: unknown): Result<PublicJwk, string> {
   });
 }
 
-/** The text whose SHA-256 digest is the thumbprint of a key: its required members in alphabetical order (RFC 7638 section 3). */
+/** The text whose SHA-256 digest is the thumbprint of a key: its required fields in alphabetical order (RFC 7638 section 3). */
 export function thumbprintInput({ kid, alg, ...material }: PublicJwk): string {
   return JSON.stringify(material, Object.keys(material).toSorted());
 }

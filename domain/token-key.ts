@@ -4,7 +4,7 @@ export const TOKEN_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 export type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number];
 
 /**
- * A public key for tokens as a JSON Web Key (RFC 7517 section 4), with the members that its type needs and no others. It
+ * A public key for tokens as a JSON Web Key (RFC 7517 section 4), with the fields that its type needs and no others. It
  * verifies signatures by its `alg`, and no others.
  */
 export interface TokenKey {
@@ -29,7 +29,7 @@ interface KeyType {
   readonly kty: TokenKey['kty'];
   readonly crv?: TokenKey['crv'];
   /** Of the public half, besides `kty`. */
-  readonly members: readonly (keyof TokenKey)[];
+  readonly fields: readonly (keyof TokenKey)[];
   /** For people. */
   readonly kind: string;
   /** For people, what the adapter that imports a key requires too. */
@@ -38,7 +38,7 @@ interface KeyType {
 
 const RSA: KeyType = {
   kty: 'RSA',
-  members: ['n', 'e'],
+  fields: ['n', 'e'],
   kind: 'an RSA key',
   rule: `an RSA key of ${MODULUS_BITS_MIN} to ${MODULUS_BITS_MAX} bits with an odd public exponent of at least 3`,
 };
@@ -47,8 +47,8 @@ const RSA: KeyType = {
 export const KEY_TYPES: Readonly<Record<TokenAlgorithm, KeyType>> = {
   RS256: RSA,
   PS256: RSA,
-  ES256: { kty: 'EC', crv: 'P-256', members: ['crv', 'x', 'y'], kind: 'a P-256 key', rule: 'a P-256 key' },
-  EdDSA: { kty: 'OKP', crv: 'Ed25519', members: ['crv', 'x'], kind: 'an Ed25519 key', rule: 'an Ed25519 key' },
+  ES256: { kty: 'EC', crv: 'P-256', fields: ['crv', 'x', 'y'], kind: 'a P-256 key', rule: 'a P-256 key' },
+  EdDSA: { kty: 'OKP', crv: 'Ed25519', fields: ['crv', 'x'], kind: 'an Ed25519 key', rule: 'an Ed25519 key' },
 };
 
 /** The algorithm of this name; undefined if tokens cannot be signed with it. */
@@ -68,8 +68,8 @@ export function readTokenKey(value: unknown): TokenKey | undefined {
   });
   const isToVerify = use === 'sig' && Array.isArray(operations) && operations.includes('verify');
   if (alg === undefined || !isToVerify) return undefined;
-  const members = KEY_TYPES[alg].members.map((name) => [name, jwk[name]] as const);
-  if ([kid, ...members.map(([, text]) => text)].some((text) => typeof text !== 'string' || text === ''))
+  const fields = KEY_TYPES[alg].fields.map((name) => [name, jwk[name]] as const);
+  if ([kid, ...fields.map(([, text]) => text)].some((text) => typeof text !== 'string' || text === ''))
     return undefined;
-  return { kty, use, alg, kid, ...Object.fromEntries(members) } as TokenKey;
+  return { kty, use, alg, kid, ...Object.fromEntries(fields) } as TokenKey;
 }

@@ -9,7 +9,7 @@ import { Scope } from './scope.ts';
 export interface TokenPolicyOptions {
   /** Claim `iss`, exactly as tokens contain it. */
   readonly issuer: string;
-  /** `exp - iat` of a client without a shorter one of its own, a whole number of seconds from LIFETIME_SECONDS_MIN to LIFETIME_SECONDS_MAX, as the settings check. */
+  /** `exp - iat` of a client without its own shorter one, a whole number of seconds from LIFETIME_SECONDS_MIN to LIFETIME_SECONDS_MAX, as the settings check. */
   readonly lifetimeSeconds: number;
   /** `rfc9068`: header `typ` is `at+jwt`, with the claims that strict verifiers require. */
   readonly profile?: 'default' | 'rfc9068';
@@ -45,7 +45,7 @@ export class TokenPolicy {
     this.#options = options;
   }
 
-  /** Header member `typ` (RFC 9068 section 2.1), or undefined if tokens have none. */
+  /** Header field `typ` (RFC 9068 section 2.1), or undefined if tokens have none. */
   get type(): TokenType | undefined {
     return this.#options.profile === 'rfc9068' ? 'at+jwt' : undefined;
   }

@@ -1,12 +1,12 @@
 import { Command, CommanderError, Option } from 'commander';
-import { type Answer, type AnswerStream, EXIT } from './outcome.ts';
-import type { AnswerOptions, Terminal } from './terminal.ts';
+import { EXIT, type Output, type OutputStream } from './outcome.ts';
+import type { OutputOptions, Terminal } from './terminal.ts';
 import { partsOf, problemOf, type StorageTexts } from './with-storage.ts';
 
 export const JSON_OPTION = new Option('--json', 'print one JSON document');
 
 /** A command, its help page and its work. */
-export interface CommandDefinition<Options extends AnswerOptions = AnswerOptions> {
+export interface CommandDefinition<Options extends OutputOptions = OutputOptions> {
   /** The command that this one belongs to, such as `secrets` of `secrets add`. */
   readonly group?: string;
   /** Name and arguments, such as `show <client-id>`. */
@@ -18,10 +18,10 @@ export interface CommandDefinition<Options extends AnswerOptions = AnswerOptions
   readonly options: readonly Option[];
   /** What a person is asked before it runs, at a terminal; undefined if nothing is lost. `--yes` answers it. */
   asks?(options: Options, ...args: readonly string[]): string | undefined;
-  run(options: Options, ...args: readonly string[]): Promise<Answer> | AnswerStream;
+  run(options: Options, ...args: readonly string[]): Promise<Output> | OutputStream;
 }
 
-type CommandWork<Options extends AnswerOptions> = Pick<CommandDefinition<Options>, 'options' | 'asks' | 'run'>;
+type CommandWork<Options extends OutputOptions> = Pick<CommandDefinition<Options>, 'options' | 'asks' | 'run'>;
 
 /** The help page of a program. */
 interface ProgramPage {
@@ -54,7 +54,7 @@ export function runCommand(
 }
 
 /** The same for a program that is one command. */
-export function runWork<Options extends AnswerOptions>(
+export function runWork<Options extends OutputOptions>(
   page: ProgramPage,
   work: CommandWork<Options>,
   args: readonly string[],
@@ -93,8 +93,8 @@ export async function runProgram(program: Command, args: readonly string[], term
   return terminal.exitCode;
 }
 
-/** Gives a command its options, and work whose answer the terminal shows. */
-function defineWork<Options extends AnswerOptions>(
+/** Gives a command its options, and work whose output the terminal shows. */
+function defineWork<Options extends OutputOptions>(
   command: Command,
   terminal: Terminal,
   { options, asks, run }: CommandWork<Options>,

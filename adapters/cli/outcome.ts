@@ -11,9 +11,9 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** The answer of a command that succeeded. */
-export interface Answer {
-  /** The JSON document of `--json`. Its members are named as in a clients file. */
+/** The output of a command that succeeded. */
+export interface Output {
+  /** The JSON document of `--json`. Its fields are named as in a clients file. */
   readonly document: unknown;
   /** The same for people, on standard output. Laid out only on request; empty if there is nothing to show. */
   text(): string;
@@ -21,11 +21,11 @@ export interface Answer {
   readonly messages: readonly string[];
 }
 
-/** A part of an answer of any length: text for standard output, or a line for standard error. */
-export type AnswerPart = { readonly text: string } | { readonly message: string };
+/** A part of output of any length: text for standard output, or a line for standard error. */
+export type OutputPart = { readonly text: string } | { readonly message: string };
 
-/** An answer that is written while it is read: whole, or part by part. */
-export type AnswerStream = AsyncIterable<Answer | AnswerPart>;
+/** Output that is written while it is read: whole, or part by part. */
+export type OutputStream = AsyncIterable<Output | OutputPart>;
 
 /** Thrown by a command that does nothing, or not all. Messages never quote a secret or a hash. */
 export class Problem extends Error {

@@ -1,8 +1,8 @@
 import { Option } from 'commander';
 import type { Result } from '../../domain/result.ts';
 import { runWork } from './command-program.ts';
-import { type Answer, EXIT, Problem } from './outcome.ts';
-import { type AnswerOptions, Terminal, type TerminalStreams } from './terminal.ts';
+import { EXIT, type Output, Problem } from './outcome.ts';
+import { type OutputOptions, Terminal, type TerminalStreams } from './terminal.ts';
 
 const DESCRIPTION = `Creates and changes the tables of this service, as this version needs them, in one transaction. Runs each migration
 once; replicas of the version before go on working, and use what is new without a restart.`;
@@ -14,13 +14,13 @@ that file of SQLite.
 
 Exit codes: 0 done; 2 wrong usage; 3 the database cannot be used.`;
 
-const NEXT_STEP = 'If the service has a role of its own, give it what it needs: add --grant-to <role>.';
+const NEXT_STEP = 'If the service has its own role, give it what it needs: add --grant-to <role>.';
 
 /** What uses a role; the first one is the default. */
 const ROLES_FOR = ['service', 'clients', 'keys'] as const;
 
 /** What a user asks for. */
-export interface MigrateOptions extends AnswerOptions {
+export interface MigrateOptions extends OutputOptions {
   readonly grantTo?: string;
   readonly roleFor: (typeof ROLES_FOR)[number];
   readonly dryRun?: true;
@@ -47,7 +47,7 @@ export function runMigrate(
     new Option('--role-for <program>', 'what the role is for').choices(ROLES_FOR).default(ROLES_FOR[0]),
     new Option('--dry-run', 'change nothing, and print the statements'),
   ];
-  async function run(given: MigrateOptions): Promise<Answer> {
+  async function run(given: MigrateOptions): Promise<Output> {
     const { grantTo, roleFor, dryRun } = given;
     if (grantTo === undefined && roleFor !== ROLES_FOR[0]) {
       throw new Problem(EXIT.usage, '--role-for needs --grant-to <role>, which names the role.');

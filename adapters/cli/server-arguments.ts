@@ -15,13 +15,13 @@ export interface ServerPage {
 }
 
 /** What such a program prints for its arguments, and whether that was asked for: otherwise it ends with an error. */
-interface ArgumentsAnswer {
+interface ArgumentsOutput {
   readonly text: string;
   readonly exitCode: 0 | 2;
 }
 
-/** The answer to the arguments of a server program; undefined without any, and then it starts. */
-export function answerArguments(page: ServerPage, args: readonly string[]): ArgumentsAnswer | undefined {
+/** The response to the arguments of a server program; undefined without any, and then it starts. */
+export function answerArguments(page: ServerPage, args: readonly string[]): ArgumentsOutput | undefined {
   const [first] = args;
   if (first === undefined) return undefined;
   if (args.includes('--help') || args.includes('-h')) return { text: helpPage(page), exitCode: 0 };

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
-import { type Answer, type AnswerStream, EXIT, type ExitCode } from './outcome.ts';
+import { EXIT, type ExitCode, type Output, type OutputStream } from './outcome.ts';
 import { printable, printableJson } from './printable.ts';
 import type { Input } from './read-secret.ts';
 
@@ -16,8 +16,8 @@ export interface TerminalStreams {
 /** The width of what is no terminal, such as a file. */
 const COLUMNS_DEFAULT = 80;
 
-/** Options of every command that shows an answer. */
-export interface AnswerOptions {
+/** Options of every command that shows output. */
+export interface OutputOptions {
   readonly json?: true;
 }
 
@@ -36,21 +36,21 @@ export class Terminal {
     return this.#exitCode;
   }
 
-  /** Asks a person. True without one: where a stream is no terminal, a script waits for no answer. */
+  /** Asks a person. True without one: where a stream is no terminal, a script waits for no response. */
   async confirms(question: string): Promise<boolean> {
     const { stdin, stdout, stderr } = this.#streams;
     if (![stdin, stdout, stderr].every(({ isTTY }) => isTTY)) return true;
     stderr.write(`${printable(question)} [y/N] `);
     const lines = createInterface({ input: stdin });
     const ended = once(lines, 'close').then(() => ['']);
-    const [answer] = await Promise.race([once(lines, 'line'), ended]);
+    const [response] = await Promise.race([once(lines, 'line'), ended]);
     // Otherwise the program would wait for more.
     lines.close();
-    return /^\s*y(es)?\s*$/i.test(answer);
+    return /^\s*y(es)?\s*$/i.test(response);
   }
 
   /** Writes the parts as they come, and no faster than they are read. Ends the stream if nobody reads any more. */
-  async show(parts: AnswerStream, options: AnswerOptions): Promise<void> {
+  async show(parts: OutputStream, options: OutputOptions): Promise<void> {
     for await (const part of parts) {
       if ('message' in part) this.say([part.message]);
       else if ('document' in part) await this.#showWhole(part, options);
@@ -59,7 +59,7 @@ export class Terminal {
     }
   }
 
-  async #showWhole({ document, text, messages }: Answer, { json }: AnswerOptions): Promise<void> {
+  async #showWhole({ document, text, messages }: Output, { json }: OutputOptions): Promise<void> {
     const shown = json === undefined ? text() : printableJson(document);
     this.say(messages);
     if (shown !== '') await this.#write(`${shown}\n`);
@@ -87,7 +87,7 @@ export class Terminal {
       this.#streams.stdout.write(text, (fault) => {
         const code = fault && 'code' in fault ? String(fault.code) : '';
         const what = code === 'EPIPE' || code === '' ? 'was closed' : `failed (${code})`;
-        if (fault) this.fail(EXIT.refused, [`Standard output ${what} before the whole answer was written.`]);
+        if (fault) this.fail(EXIT.refused, [`Standard output ${what} before the whole output was written.`]);
         resolve();
       });
     });

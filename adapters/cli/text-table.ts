@@ -1,4 +1,4 @@
-import type { Answer } from './outcome.ts';
+import type { Output } from './outcome.ts';
 import { printable, shortened } from './printable.ts';
 
 /** The longest value that a table of one object shows, in characters. `--json` shows more. */
@@ -7,19 +7,19 @@ const VALUE_MAX = 2_000;
 export type Rows = readonly (readonly string[])[];
 
 /** An object, or a table with a line for each of its fields that is not null. */
-export function answerOf(document: object, messages: readonly string[]): Answer {
-  return { document, text: () => memberTable(membersOf(document)), messages };
+export function outputOf(document: object, messages: readonly string[]): Output {
+  return { document, text: () => fieldTable(fieldsOf(document)), messages };
 }
 
-export function membersOf(document: object): Rows {
+export function fieldsOf(document: object): Rows {
   return Object.entries(document)
     .filter(([, value]) => value !== null)
-    .map(([member, value]) => [member, String(value)]);
+    .map(([field, value]) => [field, String(value)]);
 }
 
 /** A table of names and values. */
-export function memberTable(members: Rows): string {
-  return textTable(members.map((row) => row.map((text) => shortened(text, VALUE_MAX))));
+export function fieldTable(fields: Rows): string {
+  return textTable(fields.map((row) => row.map((text) => shortened(text, VALUE_MAX))));
 }
 
 /** A line for each row, for people. Rows have equally many cells. */

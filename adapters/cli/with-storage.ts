@@ -2,7 +2,7 @@ import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { problemIn } from '../../domain/problem.ts';
 import type { Result } from '../../domain/result.ts';
-import { type Answer, type AnswerStream, EXIT, Problem } from './outcome.ts';
+import { EXIT, type Output, type OutputStream, Problem } from './outcome.ts';
 
 interface Closable {
   close(): Promise<void>;
@@ -17,8 +17,8 @@ export type StorageTexts = readonly [unusable: string, ...aboutTables: string[]]
 /** Runs a command's work on a storage, and leaves nothing open. */
 export async function* withStorage<Storage extends Closable>(
   open: OpenStorage<Storage>,
-  work: (storage: Storage) => Promise<Answer> | AnswerStream,
-): AnswerStream {
+  work: (storage: Storage) => Promise<Output> | OutputStream,
+): OutputStream {
   const opened = await open();
   if (!opened.ok) throw new Problem(EXIT.usage, ...[opened.problem].flat());
   try {
@@ -28,9 +28,9 @@ export async function* withStorage<Storage extends Closable>(
   }
 }
 
-export async function* partsOf(answer: Promise<Answer> | AnswerStream): AnswerStream {
-  if (Symbol.asyncIterator in answer) yield* answer;
-  else yield await answer;
+export async function* partsOf(response: Promise<Output> | OutputStream): OutputStream {
+  if (Symbol.asyncIterator in response) yield* response;
+  else yield await response;
 }
 
 const GRANT =

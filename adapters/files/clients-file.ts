@@ -10,12 +10,12 @@ import {
   type ClientDetails,
   type ClientKey,
   checkDetails,
-  DETAIL_MEMBERS,
+  DETAIL_FIELDS,
   DETAILS_MAX,
   type NamedSecret,
   NO_DETAILS,
 } from '../../domain/client-details.ts';
-import { ClientRegistration, MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
+import { ClientRegistration, FIELD_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { documentOf } from '../../domain/details-document.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
@@ -30,9 +30,9 @@ const TEXT = z.string({ error: ({ input }) => (input === undefined ? 'is missing
 const TIME = z.number('must be a time in whole seconds since the epoch').exactOptional();
 
 function entryOf<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  const members = Object.keys(shape).join(', ');
+  const fields = Object.keys(shape).join(', ');
   return z.strictObject(shape, {
-    error: ({ code }) => (code === 'unrecognized_keys' ? `has members other than ${members}` : 'must be an object'),
+    error: ({ code }) => (code === 'unrecognized_keys' ? `has fields other than ${fields}` : 'must be an object'),
   });
 }
 
@@ -40,7 +40,7 @@ function listOf<Entry extends z.ZodType>(entry: Entry) {
   return z.array(entry, 'must be an array').exactOptional();
 }
 
-/** A key as it stands in a JWK set, beside which `expires_at` may stand. Unknown members have no meaning (RFC 7517 section 4). */
+/** A key as it stands in a JWK set, beside which `expires_at` may stand. Unknown fields have no meaning (RFC 7517 section 4). */
 const KEY = z
   .looseObject({ expires_at: TIME }, 'must be an object')
   .transform(({ expires_at, ...jwk }, { addIssue }): ClientKey => {
@@ -109,21 +109,21 @@ const CLIENT = entryOf({ client_id: TEXT, client_secret: TEXT, client_name: TEXT
     const client = { clientId: client_id, clientSecret: client_secret, clientName: client_name, scope };
     const details = detailsOf(document);
     const { secrets } = details;
-    const problem = (member: string, message: string) => addIssue({ code: 'custom', path: [member], message });
+    const problem = (field: string, message: string) => addIssue({ code: 'custom', path: [field], message });
     const unlocked = unlock(client_secret);
     // The id is assigned later; the invariants of the other fields do not depend on it.
     const registration = ClientRegistration.toRegister({ ...client, id: 'unregistered' });
-    if (!registration.ok) problem(MEMBER_NAMES[registration.problem.field], registration.problem.rule);
+    if (!registration.ok) problem(FIELD_NAMES[registration.problem.field], registration.problem.rule);
     else if (unlocked !== NO_SECRET && StoredSecret.parse(unlocked).kind === 'unusable') {
-      problem(MEMBER_NAMES.clientSecret, UNUSABLE_SECRET);
-    } else if (hasUnprintable(client_secret)) problem(MEMBER_NAMES.clientSecret, NO_UNPRINTABLE);
+      problem(FIELD_NAMES.clientSecret, UNUSABLE_SECRET);
+    } else if (hasUnprintable(client_secret)) problem(FIELD_NAMES.clientSecret, NO_UNPRINTABLE);
     if (unlocked !== NO_SECRET && secrets?.length === DETAILS_MAX.secrets) {
-      problem(DETAIL_MEMBERS.secrets, `must be at most ${DETAILS_MAX.secrets - 1} beside client_secret`);
+      problem(DETAIL_FIELDS.secrets, `must be at most ${DETAILS_MAX.secrets - 1} beside client_secret`);
     }
     const checked = checkDetails({ ...NO_DETAILS, ...details });
     if (!checked.ok) {
       const { kind, position, rule } = checked.problem;
-      problem(DETAIL_MEMBERS[kind], position === undefined ? rule : `entry ${position} ${rule}`);
+      problem(DETAIL_FIELDS[kind], position === undefined ? rule : `entry ${position} ${rule}`);
     }
     return Object.keys(details).length === 0 ? client : { ...client, details };
   },
@@ -162,9 +162,9 @@ export const readDetails: ReadDetails = (document) => {
 };
 
 /**
- * Reads the JSON of a clients file: an array of objects with the members `client_id`, `client_secret` (a BCrypt encoding
+ * Reads the JSON of a clients file: an array of objects with the fields `client_id`, `client_secret` (a BCrypt encoding
  * of cost 4 to 14, also with a lock in front, or `{noop}` and the plain secret, or `*` for none), `client_name` and `scope`, and those that other methods need. Returns every problem of the file, each
- * with the entry's position, counted from 0, and its member; never with a value, which may be a secret.
+ * with the entry's position, counted from 0, and its field; never with a value, which may be a secret.
  */
 export function readClientsFile(json: string): Result<readonly NewClient[], readonly string[]> {
   const entries = parseJson(json);
@@ -196,8 +196,8 @@ function readEntry(entry: JsonEntry, position: number): ImportEntry {
   return failure(client.error.issues.map((issue) => ({ position, text: describeIssue(issue) })));
 }
 
-function describeIssue({ path: [member = 'it', ...inner], message }: z.core.$ZodIssue): string {
-  return `${[member, ...inner].map(String).join('.')} ${message}`;
+function describeIssue({ path: [field = 'it', ...inner], message }: z.core.$ZodIssue): string {
+  return `${[field, ...inner].map(String).join('.')} ${message}`;
 }
 
 function describe({ position, text }: ImportProblem): string {

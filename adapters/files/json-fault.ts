@@ -12,7 +12,7 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 const DEPTH_MAX = 100;
 
 /** Which one counts depends on the reader (RFC 8259 section 4). */
-export const NAMED_TWICE = 'a member that this object has already';
+export const NAMED_TWICE = 'a field that this object has already';
 
 class Fault extends Error {
   readonly index: number;
@@ -68,7 +68,7 @@ function skipValue(text: string, start: number, depth: number): number {
         const end = skipName(text, at);
         if (names.size === names.add(JSON.parse(text.slice(at, end))).size) throw new Fault(at, NAMED_TWICE);
         const colon = skipSpace(text, end);
-        if (text[colon] !== ':') throw new Fault(colon, 'a colon is missing after the name of a member');
+        if (text[colon] !== ':') throw new Fault(colon, 'a colon is missing after the name of a field');
         return skipValue(text, colon + 1, depth + 1);
       });
     }
@@ -105,7 +105,7 @@ function skipList(
 
 function skipName(text: string, start: number): number {
   if (text[start] === '"') return skipString(text, start);
-  throw new Fault(start, unexpected(text, start, 'the name of a member in double quotes is missing'));
+  throw new Fault(start, unexpected(text, start, 'the name of a field in double quotes is missing'));
 }
 
 function skipString(text: string, start: number): number {

@@ -103,7 +103,7 @@ class ArraySplitter {
     if (isMissing) return problem(position, `is missing: a comma before the end of the array, in line ${line}`);
     const value = parseJson(text.toString());
     if (value !== undefined) return success(value);
-    const what = jsonFault(text.toString())?.endsWith(NAMED_TWICE) ? 'names a member twice' : 'is not JSON';
+    const what = jsonFault(text.toString())?.endsWith(NAMED_TWICE) ? 'names a field twice' : 'is not JSON';
     return problem(position, `${what}; it begins in line ${line}`);
   }
 }

@@ -20,16 +20,16 @@ interface HealthPort {
   readonly hasTls: boolean;
 }
 
-/** Requests a path such as /livez of a port, prints the answer, and resolves with whether its status is 200. */
+/** Requests a path such as /livez of a port, prints the response, and resolves with whether its status is 200. */
 export function probeHealth({ host, port, hasTls }: HealthPort, path: string): Promise<boolean> {
   const options = { host: LOOPBACK[host] ?? host, port, path, timeout: WITHIN_MS };
   return new Promise((resolve) => {
     const probe = hasTls ? requestWithTls({ ...options, rejectUnauthorized: false }) : request(options);
-    probe.on('response', (answer) => {
-      answer.pipe(process.stdout);
-      answer.on('close', () => resolve(answer.statusCode === 200));
+    probe.on('response', (response) => {
+      response.pipe(process.stdout);
+      response.on('close', () => resolve(response.statusCode === 200));
     });
-    probe.on('timeout', () => probe.destroy(new Error('no answer in time')));
+    probe.on('timeout', () => probe.destroy(new Error('no response in time')));
     probe.on('error', (error) => {
       process.stderr.write(`${error.message}\n`);
       resolve(false);

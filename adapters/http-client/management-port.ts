@@ -1,24 +1,24 @@
 import type { CheckState } from '../../application/ports/health-check.ts';
-import { type Finding, fine, problem } from '../../application/ports/inspection.ts';
+import { type Finding, fine, problem } from '../../domain/finding.ts';
 import { LOOPBACK } from './health-probe.ts';
 import { readJson } from './read-json.ts';
 
 /** Milliseconds that the service has to answer. */
 const WITHIN_MS = 2_000;
 
-/** A member of what the management port here answers as JSON; undefined if there is none, or nothing answers. */
+/** A field of what the management port here answers as JSON; undefined if there is none, or nothing answers. */
 export async function askManagementPort(
   { host, port, token }: { readonly host: string; readonly port: number; readonly token?: string | undefined },
   path: string,
-  member: string,
+  field: string,
 ): Promise<unknown> {
   if (port === 0) return undefined;
   const address = LOOPBACK[host] ?? host;
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}${path}`;
   const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   try {
-    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(WITHIN_MS) });
-    return Reflect.get((await readJson(answer)) as object, member);
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(WITHIN_MS) });
+    return Reflect.get((await readJson(response)) as object, field);
   } catch {
     return undefined;
   }

@@ -95,7 +95,7 @@ export function secretIdOf(sealed: string): string | undefined {
   return readHeader(sealed)?.kid;
 }
 
-/** Only a header with exactly these members. What else it could say would change how it is opened. */
+/** Only a header with exactly these fields. What else it could say would change how it is opened. */
 function readHeader(sealed: string): SealHeader | undefined {
   if (!/^[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+$/.test(sealed)) return undefined;
   const encoded = sealed.slice(0, sealed.indexOf('.'));

@@ -71,7 +71,7 @@ function readHeader(token: string): { alg?: unknown; kid?: unknown; typ?: unknow
 }
 
 /**
- * The JSON value of these bytes, or undefined if two readers could differ on them. Repeated members, numbers such as
+ * The JSON value of these bytes, or undefined if two readers could differ on them. Repeated fields, numbers such as
  * `1e400` or `1.0`, needless escapes, white space and invalid UTF-8 do not survive parsing and writing again. Our own
  * signer writes none of them, and no half of a pair of surrogates.
  */

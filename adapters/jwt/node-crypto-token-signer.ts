@@ -9,7 +9,7 @@ export class NodeCryptoTokenSigner implements TokenSigner {
   /** The encoded header for the key that signed last. */
   #header = { kid: '', encoded: '' };
 
-  /** @param type header member `typ`, if tokens are to have one. */
+  /** @param type header field `typ`, if tokens are to have one. */
   constructor(keys: KeyProvider, type?: TokenType) {
     this.#keys = keys;
     this.#type = type;

@@ -73,13 +73,13 @@ export function readKeyFile(text: string, algorithm: TokenAlgorithm): Result<Key
  * 8017 section 3.2); of a curve, whether the point is that of the file, which OpenSSL ignores for Ed25519.
  */
 function isPair(key: KeyObject, publicKey: KeyObject, file: Readonly<Record<string, unknown>> = {}): boolean {
-  const members = key.export({ format: 'jwk' });
+  const fields = key.export({ format: 'jwk' });
   const probe = Buffer.from('probe');
   const hash = key.asymmetricKeyType === 'ed25519' ? null : 'sha256';
   if (!verify(hash, probe, publicKey, sign(hash, probe, key))) return false;
-  if (members.kty !== 'RSA') return members.x === (file['x'] ?? members.x);
+  if (fields.kty !== 'RSA') return fields.x === (file['x'] ?? fields.x);
   const [n = 0n, e = 0n, d = 0n, p = 0n, q = 0n] = (['n', 'e', 'd', 'p', 'q'] as const).map((name) =>
-    BigInt(`0x${Buffer.from(String(members[name]), 'base64url').toString('hex')}`),
+    BigInt(`0x${Buffer.from(String(fields[name]), 'base64url').toString('hex')}`),
   );
   return n === p * q && (e * d) % (p - 1n) === 1n && (e * d) % (q - 1n) === 1n;
 }

@@ -72,7 +72,7 @@ const READER_WAIT_MS = 1_000;
 interface ProgramChangeLogOptions {
   /** Opens the file, or standard error; called for the first line. */
   readonly open: () => LineTarget;
-  /** Members of every line. */
+  /** Fields of every line. */
   readonly base: object;
   /** Whether a change may be made only if its line is written. */
   readonly isRequired: boolean;

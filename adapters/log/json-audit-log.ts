@@ -14,7 +14,7 @@ export interface AuditLines {
   keep(line: string): Promise<void>;
 }
 
-/** Writes each event as one line of JSON. The member `"log":"audit"`, which comes first, tells it from lines of the request log. */
+/** Writes each event as one line of JSON. The field `"log":"audit"`, which comes first, tells it from lines of the request log. */
 export function jsonAuditLog(lines: AuditLines): AuditLog {
   return {
     record: (event) => lines['key_id' in event ? 'keep' : 'write'](auditLine(event)),
@@ -23,7 +23,7 @@ export function jsonAuditLog(lines: AuditLines): AuditLog {
 
 /**
  * The line of an event, as docs/audit.schema.json describes it. Nothing in it can end the line or start another one.
- * @param base members of every line of a program.
+ * @param base fields of every line of a program.
  */
 export function auditLine(event: AuditEvent | LostLines, base: object = {}): string {
   const time = new Date().toISOString();

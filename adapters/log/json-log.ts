@@ -45,7 +45,7 @@ export function openLogLines({
 }
 
 /**
- * An error as the log shows it: name, message and code of the error and its causes. Other members that libraries add are
+ * An error as the log shows it: name, message and code of the error and its causes. Other fields that libraries add are
  * left out, and long texts are cut. The stack is logged only for unforeseen errors: an unavailable dependency can cause
  * thousands per second.
  */

@@ -69,7 +69,7 @@ export class LineWriter implements HealthCheck, LogLoad {
     process.once('exit', this.#onExit);
   }
 
-  /** Lines that were lost since the start. */
+  /** Lines that were lost since startup. */
   get linesLost(): number {
     return this.#queue.lost;
   }

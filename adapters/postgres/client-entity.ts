@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { DETAILS_BYTES_MAX } from '../../application/client-lookup.ts';
+import { DETAILS_BYTES_MAX, INSPECTED_MAX } from '../../application/client-lookup.ts';
 import { FEDERATED_CANDIDATES_MAX } from '../../application/ports/client-repository.ts';
 import { ENTRY_BYTES_MAX } from '../../application/ports/client-store.ts';
 import { defineTable } from './table.ts';
@@ -51,18 +51,20 @@ const without = (bytesMax: number, ...fields: readonly string[]) => {
     when pg_catalog.octet_length(${part}) > ${bytesMax} then 'null' else ${part} end as "details"`;
 };
 
+const SELECT_CLIENTS = `select found.* from ${NO_DETAILS}, lateral (select ${COLUMNS}, ${without(DETAILS_BYTES_MAX, 'jwks', 'federated_subjects')}
+    from clients`;
+
 /**
  * One round trip by the unique index. The subquery hides the ids from the planner, which would make a new plan for each
  * execution: that takes as long as the look-up. Parameter: an array of client ids.
  */
 export const FIND_CLIENTS = {
   name: 'find_clients',
-  text: `select found.* from ${NO_DETAILS}, lateral (select ${COLUMNS}, ${without(DETAILS_BYTES_MAX, 'jwks', 'federated_subjects')}
-    from clients where client_id = any ((select $1::text[])::text[])) as found`,
+  text: `${SELECT_CLIENTS} where client_id = any ((select $1::text[])::text[])) as found`,
 } as const;
 
-/** All clients, in no order. */
-export const LIST_ROWS = `select found.* from ${NO_DETAILS}, lateral (select ${COLUMNS}, details::text as "details" from clients) as found`;
+/** As many clients as the doctor looks at, in no order. */
+export const LIST_CLIENTS = { text: `${SELECT_CLIENTS}) as found limit ${INSPECTED_MAX}` } as const;
 
 /** Only the secret, as one row whether the client id is registered or not. Parameters: client id, and whether the secrets with ids are read too. */
 export const FIND_SECRET = {

@@ -15,6 +15,8 @@ export interface ConnectionOptions {
   readonly poolSize: number;
   /** The longest that one statement may take, the wait for a connection included, in milliseconds. */
   readonly deadlineMs: number;
+  /** Whether tables that are missing are created. By default they are; the doctor changes nothing. */
+  readonly mayCreate?: boolean;
   /** Called once with what the connections are for. Returns what takes the duration of each statement of a request. */
   readonly measure?: (use: DatabaseName, pool: () => PoolLoad) => StatementTimes;
   /** Takes sentences for the person who runs a program. */
@@ -31,7 +33,7 @@ export type Connection = Awaited<ReturnType<typeof openConnection>>;
 
 /** Nothing connects until the first statement. */
 export async function openConnection(
-  { url, poolSize, deadlineMs, warn = () => {} }: ConnectionOptions,
+  { url, poolSize, deadlineMs, mayCreate = true, warn = () => {} }: ConnectionOptions,
   ...schemas: readonly EntitySchema[]
 ) {
   const sockets = new Set<Socket>();
@@ -64,6 +66,7 @@ export async function openConnection(
   return {
     pool,
     deadlineMs,
+    mayCreate,
     warn,
     load(): PoolLoad {
       const { totalCount: open, idleCount: idle, waitingCount: waiting } = pool;

@@ -36,7 +36,7 @@ export const SQLSTATE = {
   valueRefused: /^2[23]/,
 } as const;
 
-/** The SQLSTATE of the server's answer, or an empty text if the driver or the network failed. */
+/** The SQLSTATE of the server's response, or an empty text if the driver or the network failed. */
 function stateOf(fault: unknown): string {
   if (!(fault instanceof Error) || !('severity' in fault) || !('code' in fault)) return '';
   return typeof fault.code === 'string' ? fault.code : '';
@@ -47,7 +47,7 @@ export function hasState(fault: unknown, states: RegExp): boolean {
   return states.test(stateOf(fault));
 }
 
-/** Whether the session is lost, or broke without an answer. */
+/** Whether the session is lost, or broke without a response. */
 export function isSessionLost(fault: unknown): boolean {
   return stateOf(fault) === '' || hasState(fault, SQLSTATE.sessionLost);
 }

@@ -16,7 +16,15 @@ import type {
 import type { Clock } from '../../application/ports/clock.ts';
 import { followCosts } from '../../application/storage-figures.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, type StoredSecret } from '../../domain/stored-secret.ts';
-import { CLIENTS, FIND_BY_SUBJECT, FIND_CLIENTS, FIND_SECRET, FIND_WITH_KEYS, findCosts } from './client-entity.ts';
+import {
+  CLIENTS,
+  FIND_BY_SUBJECT,
+  FIND_CLIENTS,
+  FIND_SECRET,
+  FIND_WITH_KEYS,
+  findCosts,
+  LIST_CLIENTS,
+} from './client-entity.ts';
 import { acquireTimeoutMs, type ConnectionOptions } from './connection.ts';
 import { SQLSTATE } from './fault.ts';
 import type { DatabaseLog } from './health.ts';
@@ -115,7 +123,8 @@ export async function openClientRepository(
   const definition = needsDetails ? { ...CLIENTS, optional: [] } : CLIENTS;
   const table = await openTable('client repository', definition, options, log, FIND_NO_CLIENT);
   const adapter = new PostgresClientRepository(table.runner, log, clock);
-  // Requests wait for the only connection, and still find their answers in time.
+  // Requests wait for the only connection, and still find their responses in time.
   const costsMs = options.poolSize > 1 ? WHOLE_TABLE_MS : Math.ceil(acquireTimeoutMs(options.deadlineMs) / 4);
-  return { adapter, ...followCosts(table, () => adapter.findCosts(costsMs)) };
+  const listRows = () => table.runner.run<ClientRow>(LIST_CLIENTS);
+  return { adapter, listRows, ...followCosts(table, () => adapter.findCosts(costsMs)) };
 }

@@ -85,7 +85,7 @@ export class Runner {
 
 /**
  * The rows; of several statements, those of the last one. Throws the driver's errors, at the deadline at the latest. The
- * deadline covers the wait for a connection (at most half of it), the answer, and a second attempt if the first one used a
+ * deadline covers the wait for a connection (at most half of it), the response, and a second attempt if the first one used a
  * broken connection. The statement goes directly to the driver, not through the ORM.
  */
 export async function runStatement<Row>(
@@ -108,11 +108,11 @@ async function runOn<Row>(client: PoolClient, statement: Statement, end: number)
   // pg accepts a time limit for one statement here, although its types do not declare it.
   const limited = { ...statement, query_timeout: Math.max(1, Math.ceil(end - performance.now())) };
   try {
-    const answer: QueryResult | readonly QueryResult[] = await client.query(limited);
+    const response: QueryResult | readonly QueryResult[] = await client.query(limited);
     client.release();
-    return [answer].flat().at(-1)?.rows ?? [];
+    return [response].flat().at(-1)?.rows ?? [];
   } catch (fault) {
-    // The connection is known to be ready for the next statement only after an answer from the server.
+    // The connection is known to be ready for the next statement only after a response from the server.
     client.release(isSessionLost(fault) || statement.leavesTransaction);
     throw fault;
   }

@@ -2,18 +2,19 @@ import type { ClientBase } from 'pg';
 
 export interface FoundTable {
   readonly exists: boolean;
-  /** No policy of row-level security lets the role read a row. */
-  readonly hidden: boolean;
 }
 
 /** What the search path finds under the name. Every role may read the catalog. */
 export const findTable = (table: string) => {
   const found = `pg_catalog.to_regclass('${table}')`;
-  return `select ${found} is not null as "exists",
-    coalesce(pg_catalog.row_security_active(${found}::oid), false) and not exists (select from pg_catalog.pg_policy
-      where polrelid = ${found}::oid and polpermissive and polcmd in ('*', 'r') and exists (select
-        from pg_catalog.unnest(polroles) as r where r = 0::oid or pg_catalog.pg_has_role(r, 'USAGE'))) as "hidden"`;
+  return `select ${found} is not null as "exists"`;
 };
+
+/** Whether no policy of row-level security lets the role read a row of the table with this oid. */
+export const hidesRows = (oid: string) =>
+  `coalesce(pg_catalog.row_security_active(${oid}), false) and not exists (select from pg_catalog.pg_policy
+      where polrelid = ${oid} and polpermissive and polcmd in ('*', 'r') and exists (select
+        from pg_catalog.unnest(polroles) as r where r = 0::oid or pg_catalog.pg_has_role(r, 'USAGE')))`;
 
 export interface SearchPath {
   /** The schemas that exist and that the role may use. */

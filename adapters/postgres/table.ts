@@ -7,6 +7,7 @@ import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
 import { DatabaseHealth, type DatabaseLog } from './health.ts';
 import { BRING_BACK, FIND_OWN_TABLES, lostClients } from './own-tables.ts';
 import { Runner, runStatement, type Statement } from './runner.ts';
+import { hidesRows } from './search-path.ts';
 import { findSchemaRisks } from './shared-schemas.ts';
 import type { TableProbe } from './table-health.ts';
 
@@ -48,6 +49,10 @@ interface Column {
   readonly isUnique: boolean;
   readonly readable: boolean;
   readonly writable: boolean;
+  /** Whether no policy of row-level security lets the role read a row. */
+  readonly hidden: boolean;
+  /** As in a statement: quoted where necessary. */
+  readonly role: string;
 }
 
 /** What the search path finds under the name, and what this role may do with it. Every role may read the catalog. */
@@ -58,7 +63,8 @@ const columnsOf = (
       and indpred is null and indnkeyatts = 1::smallint and indkey[0] = attnum) as "isUnique",
     pg_catalog.has_column_privilege(attrelid, attnum, 'SELECT') as "readable",
     pg_catalog.has_table_privilege(attrelid, 'INSERT') and pg_catalog.has_table_privilege(attrelid, 'UPDATE')
-      and pg_catalog.has_table_privilege(attrelid, 'DELETE') as "writable"
+      and pg_catalog.has_table_privilege(attrelid, 'DELETE') as "writable",
+    pg_catalog.quote_ident(current_user) as "role", ${hidesRows('attrelid')} as "hidden"
   from pg_catalog.pg_attribute
   where attrelid = pg_catalog.to_regclass('${table}')::oid and attnum > 0 and not attisdropped`;
 
@@ -168,6 +174,7 @@ export function probeTable(
       if (lost !== undefined) throw new TableUnusable(lost);
       const mayBeCreated = table.name === 'clients' || there.some(({ name }) => name === 'clients');
       if (!mayBeCreated) throw new Error('table clients is not there yet');
+      if (!connection.mayCreate) throw await notCreated(table.name, connection);
       return create(table, connection);
     },
   };
@@ -181,8 +188,7 @@ async function create({ name }: TableDefinition, connection: Connection): Promis
   } catch (fault) {
     if (hasState(fault, SQLSTATE.createdConcurrently)) return false;
     if (hasState(fault, SQLSTATE.creationDenied)) {
-      const fix = 'npm run migrate -- --grant-to <role>, with the DATABASE_URL of a role that may create tables';
-      throw missing(name, fix, ', and the database role may not create it');
+      throw missing(name, MIGRATE, ', and the database role may not create it');
     }
     throw fault;
   }
@@ -192,9 +198,20 @@ function missing(table: string, fix: string, more = ''): TableUnusable {
   return new TableUnusable({ code: 'table_missing', text: `table ${table} does not exist${more}`, fix });
 }
 
+/** What is said of a missing table where it is not created: whether a start of the service could. */
+async function notCreated(table: string, connection: Connection): Promise<TableUnusable> {
+  const { schemas } = await connection.searchPath();
+  const text = `select pg_catalog.has_schema_privilege($1::text, 'CREATE')
+    and pg_catalog.current_setting('transaction_read_only') = 'off' as "may"`;
+  const [found] = await runStatement<{ readonly may: boolean }>(connection, { text, values: schemas.slice(0, 1) });
+  if (!found?.may) return missing(table, MIGRATE, ', and the database role may not create it');
+  const fix = `start the service, which creates it and owns it; for a role with fewer rights, first ${MIGRATE}`;
+  return new TableUnusable({ code: 'table_created_at_start', text: `table ${table} does not exist yet`, fix });
+}
+
+const MIGRATE = 'npm run migrate -- --grant-to <role>, with the DATABASE_URL of a role that may create tables';
 const ADD_COLUMN =
-  'add it: no program of the service changes a table that exists. If the table is that of another application, give the service a schema or a database of its own: ?options=-c%20search_path%3D<schema> in DATABASE_URL';
-const GRANT = 'npm run doctor shows the statement, and npm run migrate -- --grant-to <role> runs it';
+  'add it: no program of the service changes a table that exists. If the table is that of another application, give the service its own schema or database: ?options=-c%20search_path%3D<schema> in DATABASE_URL';
 
 function assertUsable(definition: TableDefinition, found: readonly Column[]): void {
   const { name: table, columns, optional, access } = definition;
@@ -211,17 +228,36 @@ function assertUsable(definition: TableDefinition, found: readonly Column[]): vo
   const unreadable = without(({ readable }) => readable).filter((name) => !absent.includes(name));
   if (unreadable.length > 0) {
     const text = `the database role may not read the column ${unreadable.join(', ')} of table ${table}`;
-    throw new TableUnusable({ code: 'grant_missing', text, fix: GRANT });
+    throw grantMissing(definition, found, text);
   }
   if (access === 'read and write' && found.some(({ writable }) => !writable)) {
     const text = `the database role may not insert, update and delete rows of table ${table}`;
-    throw new TableUnusable({ code: 'grant_missing', text, fix: GRANT });
+    throw grantMissing(definition, found, text);
+  }
+  if (found.some(({ hidden }) => hidden)) {
+    const text = `row-level security of table ${table} hides all rows from the database role`;
+    const fix = `create policy authorization_service on ${table} to ${roleOf(found)} using (true);`;
+    throw new TableUnusable({ code: 'rows_hidden', text, fix });
   }
   const changes = table === 'clients' ? found.flatMap(changesOf) : [];
   if (changes.length > 0) {
     const text = 'table clients has another shape than the service needs';
     throw new TableUnusable({ code: 'table_shape', text, fix: `alter table clients ${changes.join(', ')};` });
   }
+}
+
+function grantMissing(
+  { name, columns, access }: TableDefinition,
+  found: readonly Column[],
+  text: string,
+): TableUnusable {
+  const readable = Object.values(columns).filter((name) => found.some((column) => column.name === name));
+  const rights = access === 'read and write' ? 'select, insert, update, delete' : `select (${readable.join(', ')})`;
+  return new TableUnusable({ code: 'grant_missing', text, fix: `grant ${rights} on ${name} to ${roleOf(found)};` });
+}
+
+function roleOf([column]: readonly Column[]): string {
+  return column?.role ?? '<role>';
 }
 
 const TEXTS = ['client_id', 'client_secret', 'client_name', 'scope'];

@@ -4,7 +4,7 @@ import { defineTable } from './table.ts';
 
 /**
  * Assertions that clients have used, so that none is used again, in whichever replica. `digest` is of client id and `jti`.
- * A replica may repeat a statement whose answer it has not received: `use_id` shows that the row is its own. Times are in
+ * A replica may repeat a statement whose response it has not received: `use_id` shows that the row is its own. Times are in
  * seconds since the epoch.
  */
 export const USED_ASSERTIONS = defineTable(

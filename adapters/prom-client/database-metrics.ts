@@ -23,8 +23,8 @@ export class DatabaseMetrics {
   /** Adds the connections of all uses. */
   measure(values: MetricValues): void {
     const pools = [...this.#pools].map(([dependency, read]) => [dependency, read()] as const);
-    const gauges = (name: string, help: string, member: keyof PoolLoad) => {
-      const loads = pools.map(([dependency, load]) => [dependency, load[member]]);
+    const gauges = (name: string, help: string, field: keyof PoolLoad) => {
+      const loads = pools.map(([dependency, load]) => [dependency, load[field]]);
       values.gauges('dependency', `auth_database_${name}`, help, Object.fromEntries(loads));
     };
     gauges('connections', 'Open connections to the database.', 'open');

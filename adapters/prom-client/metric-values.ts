@@ -19,7 +19,7 @@ export class MetricValues {
     for (const [key, value] of Object.entries(values)) gauge.set({ [label]: key }, value);
   }
 
-  /** Adds what was counted since the start. */
+  /** Adds what was counted since startup. */
   total(name: string, help: string, value: number): void {
     new Counter({ name, help, registers: [this.#registry] }).inc(value);
   }

@@ -40,7 +40,7 @@ export class RequestMetrics {
     });
     this.#duration = new Histogram({
       name: 'auth_request_duration_seconds',
-      help: 'Seconds from the header section of a request until its answer is made.',
+      help: 'Seconds from the header section of a request until its response is made.',
       labelNames: ['route', 'status_class'],
       buckets: BUCKETS_SECONDS,
       registers,

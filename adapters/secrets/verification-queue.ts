@@ -15,7 +15,7 @@ export interface VerificationQueueLimits {
   readonly concurrent: number;
   /** Work that may wait in the FIFO queue for each of them, such as BCrypt rounds; one request may, whatever it costs. */
   readonly fifoRounds: number;
-  /** Requests without an answer, whether they wait for a slot or for the time of their answer. */
+  /** Requests without a response, whether they wait for a slot or for the time of their response. */
   readonly unanswered: number;
   /** Milliseconds after which a request that still waits gets 503. */
   readonly waitMs: number;
@@ -23,7 +23,7 @@ export interface VerificationQueueLimits {
   readonly lookUps: number;
   /** Whether each client is looked up before it waits, so that a slot never waits for a look-up; otherwise only in the overflow queue. */
   readonly looksUpFirst: boolean;
-  /** Attempts of a client id and network that may wait for their answer in the overflow queue. */
+  /** Attempts of a client id and network that may wait for their response in the overflow queue. */
   readonly placesOfPair: number;
 }
 
@@ -56,7 +56,7 @@ export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
 };
 
 /**
- * In this part of the waiting time a verification may begin. Those that begin later would end after their answer: under a lasting
+ * In this part of the waiting time a verification may begin. Those that begin later would end after their response: under a lasting
  * overload, in which each request comes to its turn just before its time is over, nearly all would.
  */
 const STARTS_UNTIL = 0.9;
@@ -69,7 +69,7 @@ interface Attempt {
   /** Answers with a fault, in whatever state the attempt is. */
   readonly fail: (fault: unknown) => void;
   readonly stopWaitTimer: () => void;
-  readonly answer: PromiseWithResolvers<SecretVerdict>;
+  readonly response: PromiseWithResolvers<SecretVerdict>;
 }
 
 /**
@@ -83,7 +83,7 @@ interface Attempt {
 export class VerificationQueue implements VerificationSlots {
   readonly #limits: VerificationQueueLimits;
   readonly #kind: VerificationKind;
-  /** All attempts without an answer, except those from the FIFO queue whose verification runs. */
+  /** All attempts without a response, except those from the FIFO queue whose verification runs. */
   readonly #unanswered = new Set<Attempt>();
   /**
    * Attempts that wait until their client is looked up: on a slow database, a flood waits here and not for slots. Shared
@@ -95,7 +95,7 @@ export class VerificationQueue implements VerificationSlots {
   /** The work that waits in the FIFO queue. */
   #fifoRounds = 0;
   readonly #overflow = new FairQueue<Attempt>();
-  /** The attempts of each client id and network that came to the overflow queue and have no answer, the oldest first. */
+  /** The attempts of each client id and network that came to the overflow queue and have no response, the oldest first. */
   readonly #ofPairs = new Map<string, Set<Attempt>>();
   /** The attempts whose verification runs. */
   readonly #running = new Set<Attempt>();
@@ -106,7 +106,7 @@ export class VerificationQueue implements VerificationSlots {
     this.#kind = kind;
   }
 
-  /** Verifications that run, that wait in each queue, and the requests without an answer. */
+  /** Verifications that run, that wait in each queue, and the requests without a response. */
   get load(): {
     readonly running: number;
     readonly fifo: number;
@@ -151,7 +151,7 @@ export class VerificationQueue implements VerificationSlots {
   }
 
   #createAttempt(request: SlotRequest, granted: PromiseWithResolvers<VerificationSlot>): Attempt {
-    const answer = Promise.withResolvers<SecretVerdict>();
+    const response = Promise.withResolvers<SecretVerdict>();
     const { disconnected } = request.caller;
     const onDisconnected = () => attempt.fail(this.#fault('the caller has disconnected'));
     const late = () => attempt.fail(new SlotsExhausted('no slot was free in time', this.#kind));
@@ -159,7 +159,7 @@ export class VerificationQueue implements VerificationSlots {
     const attempt: Attempt = {
       request,
       startBy: performance.now() + this.#limits.waitMs * STARTS_UNTIL,
-      answer,
+      response,
       grant: granted.resolve,
       stopWaitTimer: () => clearTimeout(timer),
       fail: (fault) => {
@@ -168,12 +168,12 @@ export class VerificationQueue implements VerificationSlots {
         this.#overflow.remove(attempt);
         this.#toLookUp.remove(attempt);
         granted.reject(fault);
-        answer.reject(fault);
+        response.reject(fault);
         this.#startNext();
       },
     };
     disconnected.addEventListener('abort', onDisconnected);
-    answer.promise
+    response.promise
       .catch(() => {})
       .finally(() => {
         this.#unanswered.delete(attempt);
@@ -196,11 +196,11 @@ export class VerificationQueue implements VerificationSlots {
     }
   }
 
-  /** What depends on the outcome is only the order in the overflow queue, where every answer but a right secret has the same time. */
+  /** What depends on the outcome is only the order in the overflow queue, where every response but a right secret has the same time. */
   async #lookUp(attempt: Attempt): Promise<void> {
     try {
       const isRegistered = await attempt.request.isRegistered();
-      // The caller may have got an answer in the meantime.
+      // The caller may have got a response in the meantime.
       if (!this.#unanswered.has(attempt)) return;
       if (!this.#limits.looksUpFirst || !this.#addToFifo(attempt)) this.#addToOverflow(attempt, isRegistered);
     } catch (fault) {
@@ -222,7 +222,7 @@ export class VerificationQueue implements VerificationSlots {
 
   /**
    * The newest attempt takes the place of the oldest of its pair, which is answered now. This depends on when attempts come and on
-   * nothing else: an answer to those that have lost their place, and to no others, would tell whose turn had come.
+   * nothing else: a response to those that have lost their place, and to no others, would tell whose turn had come.
    */
   #addToOverflow(attempt: Attempt, isRegistered: boolean): void {
     const attempts = this.#ofPairs.get(pairOf(attempt)) ?? new Set();
@@ -257,7 +257,7 @@ export class VerificationQueue implements VerificationSlots {
     }
   }
 
-  /** Those that are too late only wait for their answer. */
+  /** Those that are too late only wait for their response. */
   #takeFromOverflow(): Attempt | undefined {
     let next = this.#overflow.take();
     while (next !== undefined && next.startBy < performance.now()) next = this.#overflow.take();
@@ -265,7 +265,7 @@ export class VerificationQueue implements VerificationSlots {
   }
 
   #startSlot(attempt: Attempt, queue: 'fifo' | 'overflow'): VerificationSlot {
-    const { answer, stopWaitTimer } = attempt;
+    const { response, stopWaitTimer } = attempt;
     this.#running.add(attempt);
     if (queue === 'fifo') {
       this.#unanswered.delete(attempt);
@@ -276,12 +276,12 @@ export class VerificationQueue implements VerificationSlots {
     };
     return {
       settle: (verdict) => {
-        if (queue === 'fifo' || verdict === 'match') answer.resolve(verdict);
+        if (queue === 'fifo' || verdict === 'match') response.resolve(verdict);
         release();
-        return answer.promise;
+        return response.promise;
       },
       release: () => {
-        answer.reject(this.#fault('the verification failed'));
+        response.reject(this.#fault('the verification failed'));
         release();
       },
     };

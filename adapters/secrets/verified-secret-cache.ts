@@ -44,7 +44,7 @@ export class VerifiedSecretCache implements VerifiedSecrets {
     return this.#entries?.max ?? 0;
   }
 
-  /** Look-ups since the start, one for each presented secret. */
+  /** Look-ups since startup, one for each presented secret. */
   get lookUps(): number {
     return this.#lookUps;
   }

@@ -76,7 +76,7 @@ interface ImportParts {
   readonly recorder: ChangeRecorder<ClientChange> | undefined;
 }
 
-/** An import with a connection of its own, since the temporary table belongs to it. */
+/** An import with its own connection, since the temporary table belongs to it. */
 export class SqlClientImport implements ClientImport {
   readonly #parts: ImportParts;
   readonly #sql: ReturnType<typeof importStatements>;

@@ -2,6 +2,7 @@ import {
   type ClientRow,
   candidatesOfRow,
   DETAILS_BYTES_MAX,
+  INSPECTED_MAX,
   keysOfRow,
   logBroken,
   lookupOfRow,
@@ -37,8 +38,8 @@ function within(bytesMax: number, part: string): string {
   return `case when octet_length(${part}) > ${bytesMax} then 'null' else ${part} end`;
 }
 
-/** What is read of every client. */
-export const LIST_ROWS = `select ${columns(FOR_SECRETS)} from clients limit 1000`;
+/** As many clients as the doctor looks at. */
+const LIST_CLIENTS = `select ${columns(FOR_SECRETS)} from clients limit ${INSPECTED_MAX}`;
 
 const FIND_CLIENT = `select ${columns(FOR_SECRETS)} from clients where client_id = ?`;
 
@@ -131,5 +132,6 @@ export async function openClientRepository(path: string, log: FileLog, clock: Cl
   const file = await FileReader.open(path, log, times);
   const clients = new SqliteClientRepository(file, log, clock);
   // While the file cannot be read, it says so itself.
-  return { clients, ...followCosts(file, () => clients.findCosts().catch(() => undefined)) };
+  const listRows = async () => file.read<ClientRow>(LIST_CLIENTS);
+  return { clients, listRows, ...followCosts(file, () => clients.findCosts().catch(() => undefined)) };
 }

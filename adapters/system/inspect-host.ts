@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Finding, fine, note, problem } from '../../application/ports/inspection.ts';
+import { type Finding, fine, note, problem } from '../../domain/finding.ts';
 import { MEMORY_BYTES, memoryLimit } from './host-limits.ts';
 import { connectionsWithin, type OpenFilesPlan, openFilesProblem } from './open-files.ts';
 import { othersMay } from './read-text-file.ts';
@@ -16,7 +16,7 @@ const DISK_FULL_BYTES = MB;
 /** Whether the memory of this machine, or of the container, is enough. */
 export function inspectMemory(limit = memoryLimit()): readonly Finding[] {
   const text = `the service may need ${inMb(MEMORY_BYTES)}, and this machine or container has ${inMb(limit)}`;
-  return [MEMORY_BYTES > limit ? problem(text, `give it at least ${inMb(MEMORY_BYTES)}`) : fine(text)];
+  return [MEMORY_BYTES > limit ? note(text, `give it at least ${inMb(MEMORY_BYTES)}`) : fine(text)];
 }
 
 /** Whether a process may open as many files as it needs for `connections` at once. */
@@ -24,7 +24,7 @@ export function inspectOpenFiles(plan: OpenFilesPlan, connections: number): read
   const tooFew = openFilesProblem(plan);
   const within = connectionsWithin(plan);
   const fix = `raise the limit to ${plan.limit + connections - within}: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of docker`;
-  if (tooFew !== undefined) return [problem(tooFew.text, fix)];
+  if (tooFew !== undefined) return [problem(tooFew, fix)];
   if (within >= connections) return [fine(`the service may have ${connections} connections`)];
   return [note(`the service may have ${within} connections instead of ${connections}`, fix)];
 }

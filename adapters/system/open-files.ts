@@ -1,5 +1,3 @@
-import type { Problem } from '../../domain/problem.ts';
-
 /** Files that a process opens beside connections and pipes: its log, its event loop, files that it reads. */
 const OWN_FILES = 128;
 
@@ -26,9 +24,8 @@ export function connectionsWithin({ limit, reserved }: OpenFilesPlan): number {
 }
 
 /** Why a process with this limit cannot start; undefined if it can. */
-export function openFilesProblem({ limit, reserved }: OpenFilesPlan): Problem | undefined {
+export function openFilesProblem({ limit, reserved }: OpenFilesPlan): string | undefined {
   const needed = reserved + OWN_FILES + CONNECTIONS_MIN;
   if (limit >= needed) return undefined;
-  const text = `the limit of open files (ulimit -n) is ${limit}: must be at least ${needed}`;
-  return { code: 'open_files', text };
+  return `the limit of open files (ulimit -n) is ${limit}: must be at least ${needed}`;
 }

@@ -75,7 +75,7 @@ function isPath(text: string): boolean {
 const RIGHTS_OF_OTHERS = { write: 0o022, read: 0o044, readOutsideGroup: 0o004 } as const;
 
 /** The rule of files that others must not change, in words for an operator. */
-export const OWNER_WRITES = 'must be writable only by its owner (chmod go-w)';
+export const OWNER_WRITES = { text: 'must be writable only by its owner', fix: 'chmod go-w' };
 
 /** What SQLite keeps beside a file, at the end of all links, and the key ring beside its name. */
 const BESIDE = ['', '-wal', '-shm', '.keys'];
@@ -89,7 +89,8 @@ export function ownersProblems(
     const path = given[name] ?? '';
     const places = existsSync(path) ? [path, realpathSync(path)] : [];
     const end = BESIDE.find((ending) => places.some((place) => othersMay('write', place + ending)));
-    return end === undefined ? [] : { code: name, text: `${name}: ${end && `its ${end} `}${OWNER_WRITES}` };
+    const { text, fix } = OWNER_WRITES;
+    return end === undefined ? [] : { code: name, text: `${name}: ${end && `its ${end} `}${text}`, fix };
   });
 }
 

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import { type Finding, fine, note, problem } from '../../application/ports/inspection.ts';
+import { type Finding, fine, note, problem } from '../../domain/finding.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 
 /** A certificate with its chain and its private key, which fit each other. A secret. */

@@ -18,14 +18,14 @@ function eventOf(changed: ClientChange & { readonly kind: 'client' }, common: Ch
   const client_id = (changed.after ?? changed.before)?.client.clientId ?? '';
   if (after === undefined) return before ? [{ event: 'client_removed', ...common, client_id, before }] : [];
   if (before === undefined) return [{ event: 'client_added', ...common, client_id, after }];
-  const members = differing(before, after);
+  const fields = differing(before, after);
   // Only the names are shown, and they may be the same.
-  if (claimsOf(changed.before) !== claimsOf(changed.after) && !members.includes('claims')) members.push('claims');
+  if (claimsOf(changed.before) !== claimsOf(changed.after) && !fields.includes('claims')) fields.push('claims');
   // A lock, which changes the stored text too, is shown as the state.
   const isNewSecret = secretOf(changed.before) !== secretOf(changed.after);
-  const names = isNewSecret ? [...members, 'client_secret' as const] : members;
+  const names = isNewSecret ? [...fields, 'client_secret' as const] : fields;
   if (names.length === 0) return [];
-  const parts = { before: pick(before, members), after: pick(after, members) };
+  const parts = { before: pick(before, fields), after: pick(after, fields) };
   return [{ event: 'client_changed', ...common, client_id, changed: names, ...parts }];
 }
 
@@ -57,10 +57,10 @@ function claimsOf(stored: StoredClient | undefined): string {
 }
 
 function differing(before: RecordedClient, after: RecordedClient): (keyof RecordedClient)[] {
-  const members = Object.keys(after) as (keyof RecordedClient)[];
-  return members.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]));
+  const fields = Object.keys(after) as (keyof RecordedClient)[];
+  return fields.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]));
 }
 
-function pick(client: RecordedClient, members: readonly (keyof RecordedClient)[]): Partial<RecordedClient> {
-  return Object.fromEntries(members.map((member) => [member, client[member]]));
+function pick(client: RecordedClient, fields: readonly (keyof RecordedClient)[]): Partial<RecordedClient> {
+  return Object.fromEntries(fields.map((field) => [field, client[field]]));
 }

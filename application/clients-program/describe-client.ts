@@ -58,10 +58,10 @@ function describeCredentials(clientSecret: string, details: StoredDetails, now: 
   };
 }
 
-/** @param secret has no member if it is the one without an id. */
+/** @param secret has no field if it is the one without an id. */
 function shownOf(secret: Partial<NamedSecret>): RecordedSecret {
-  const members = SHOWN_OF_SECRET.map((member) => [member, secret[member] ?? null]);
-  return Object.fromEntries(members) as RecordedSecret;
+  const fields = SHOWN_OF_SECRET.map((field) => [field, secret[field] ?? null]);
+  return Object.fromEntries(fields) as RecordedSecret;
 }
 
 /** The methods for which a client has something that is valid. */

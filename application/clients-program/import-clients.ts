@@ -1,5 +1,5 @@
-import { DETAIL_MEMBERS, type NamedSecret } from '../../domain/client-details.ts';
-import { MEMBER_NAMES, type NewClient } from '../../domain/client-registration.ts';
+import { DETAIL_FIELDS, type NamedSecret } from '../../domain/client-details.ts';
+import { FIELD_NAMES, type NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { StoredSecret } from '../../domain/stored-secret.ts';
 import type {
@@ -46,7 +46,7 @@ export async function importClients(
   if (problems.length > 0) return failure(problems.slice(0, PROBLEMS_MAX));
   const saved = await clients.save(file?.(), existing);
   if (saved.ok) return success({ counts: saved.value, ids: (kind) => clients.ids(kind) });
-  const text = `${MEMBER_NAMES.clientId} is registered already`;
+  const text = `${FIELD_NAMES.clientId} is registered already`;
   return failure(saved.problem.slice(0, PROBLEMS_MAX).map((position) => ({ position, text })));
 }
 
@@ -94,7 +94,7 @@ async function withHashes(client: NewClient, encode: (text: string) => Promise<s
 
 function problemsOf(client: NewClient, position: number, checkRule: CheckRule): readonly ImportProblem[] {
   const weak = problemOfRules(client.details?.subjects ?? [], checkRule);
-  const text = weak && `${DETAIL_MEMBERS[weak.kind]} entry ${weak.position} ${weak.rule}`;
+  const text = weak && `${DETAIL_FIELDS[weak.kind]} entry ${weak.position} ${weak.rule}`;
   return [...unstorableFields(client, position), ...(text === undefined ? [] : [{ position, text }])];
 }
 
@@ -108,9 +108,9 @@ const UNMATCHED = `$2b$10$${'.'.repeat(53)}`;
 function unstorableFields(client: NewClient, position: number): readonly ImportProblem[] {
   return (['clientId', 'clientName'] as const)
     .filter((field) => !client[field].isWellFormed() || client[field].includes('\0'))
-    .map((field) => ({ position, text: `${MEMBER_NAMES[field]} must be Unicode text without NUL` }));
+    .map((field) => ({ position, text: `${FIELD_NAMES[field]} must be Unicode text without NUL` }));
 }
 
 function describeRepetition({ position, first }: { position: number; first: number }): ImportProblem {
-  return { position, text: `${MEMBER_NAMES.clientId} is that of entry ${first}` };
+  return { position, text: `${FIELD_NAMES.clientId} is that of entry ${first}` };
 }

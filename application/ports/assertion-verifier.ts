@@ -14,7 +14,7 @@ export interface AssertionVerifier {
 
   /**
    * Whether one of these keys signed the assertion: the one with the `kid` of its header, or without `kid` any of its
-   * algorithm. Without such a key it verifies against a key of its own, which takes the same time. Never throws for what a
+   * algorithm. Without such a key it verifies against its own key, which takes the same time. Never throws for what a
    * caller sent.
    */
   verify(assertion: ClientAssertion, keys: readonly PublicJwk[]): Promise<AssertionVerdict>;

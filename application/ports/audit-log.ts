@@ -2,7 +2,7 @@ import type { RecordedClient } from '../../domain/client-document.ts';
 
 /**
  * Security-relevant events: which client got a token or was refused one, which key signed when, and who changed what. Each is
- * written with these members, and docs/audit.schema.json is generated from them. Times in seconds since the epoch.
+ * written with these fields, and docs/audit.schema.json is generated from them. Times in seconds since the epoch.
  */
 export type AuditEvent = TokenEvent | KeyEvent | ChangeEvent | UnconfirmedChange;
 
@@ -19,7 +19,7 @@ export interface KeyEvent {
 
 interface TokenRequest {
   readonly at: number;
-  /** X-Request-Id of the answer, and of its line in the request log. */
+  /** X-Request-Id of the response, and of its line in the request log. */
   readonly request_id: string;
   /** The caller, or a proxy that is not trusted. */
   readonly remote_address: string;
@@ -72,7 +72,7 @@ export type ChangeEvent = ChangeMade &
     | (OfClient & {
         readonly event: 'client_changed';
         /**
-         * The members that differ. `client_secret` is the secret without an id, whose value is never shown.
+         * The fields that differ. `client_secret` is the secret without an id, whose value is never shown.
          * @minItems 1
          * @uniqueItems true
          */

@@ -97,7 +97,7 @@ export interface ChangeableClient extends ChangeableFields {
   readonly details: StoredDetails;
 }
 
-/** The members that a change replaces. Keys need no id: the store computes it. */
+/** The fields that a change replaces. Keys need no id: the store computes it. */
 export type ClientEdit = Partial<ChangeableFields & { readonly details: ClientDetails }>;
 
 /** The fault of a value that breaks a rule of the storage's own, such as a constraint. Nothing was changed. */

@@ -10,7 +10,7 @@ export interface SecretVerifier {
 
   /**
    * Whether the presented secret is the stored one. Every refusal does the same work, whatever its reason, and also
-   * if there is no registration (`stored` is undefined, the verdict is `mismatch`): otherwise the time of an answer
+   * if there is no registration (`stored` is undefined, the verdict is `mismatch`): otherwise the time of a response
    * would reveal which clients exist.
    *
    * Costs tens of milliseconds of a core. Call it in a slot of `VerificationSlots`.

@@ -11,7 +11,7 @@ export interface RequestLine {
   readonly status: number;
   readonly duration_ms: number;
   readonly remote_address: string;
-  /** Member `error` of the response. */
+  /** Field `error` of the response. */
   readonly error?: string;
   /** The reason of the refusal, which the response does not contain. */
   readonly reason?: string;
@@ -35,12 +35,12 @@ export interface RequestCounter {
   count(line: RequestLine): void;
 }
 
-/** One refused request: the answer of `GET /status/refusals/{request_id}`. It has nothing that an unknown caller chose. */
+/** One refused request: the response of `GET /status/refusals/{request_id}`. It has nothing that an unknown caller chose. */
 export interface RefusalRecord {
   readonly request_id: string;
   readonly at: number;
   readonly status: number;
-  /** Member `error` of the answer. */
+  /** Field `error` of the response. */
   readonly error: string;
   readonly reason: string;
   /** What was unavailable, if that was the reason: `client repository`, `secret verification`, … */
@@ -77,7 +77,7 @@ export interface KeyPeriod {
 export interface HttpLoad {
   readonly connections: number;
   readonly connectionsMax: number;
-  /** Connections closed since the start because there were too many. */
+  /** Connections closed since startup because there were too many. */
   readonly dropped: number;
 }
 
@@ -117,7 +117,7 @@ export interface LogLoad {
   readonly bufferedBytesMax: number;
 }
 
-/** The verified secrets in the cache, at most so many, and what was looked up since the start. */
+/** The verified secrets in the cache, at most so many, and what was looked up since startup. */
 export interface CacheLoad {
   readonly size: number;
   readonly max: number;
@@ -125,7 +125,7 @@ export interface CacheLoad {
   readonly hits: number;
 }
 
-/** Secret verifications that run, that wait in each queue, and the requests without an answer; or what bounds them. */
+/** Secret verifications that run, that wait in each queue, and the requests without a response; or what bounds them. */
 export type Verifications = Readonly<Record<'running' | 'fifo' | 'overflow' | 'shares' | 'unanswered', number>>;
 
 /** How many durations were at most as long as each bound, in seconds. The last bound is `+Inf`. */

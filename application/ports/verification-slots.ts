@@ -2,7 +2,7 @@ import type { Caller } from './caller.ts';
 import { DependencyUnavailable } from './dependency-unavailable.ts';
 import type { SecretVerdict } from './secret-verifier.ts';
 
-/** What is verified: a secret, by BCrypt, or the signature of an assertion. Each has a queue of its own. */
+/** What is verified: a secret, by BCrypt, or the signature of an assertion. Each has its own queue. */
 export type VerificationKind = 'secret verification' | 'assertion verification';
 
 /** Why there is no verification, or no verdict. */
@@ -51,7 +51,7 @@ export interface VerificationSlot {
 export interface VerificationSlots {
   /**
    * Resolves when a slot is free. Throws SlotsExhausted if no slot is free in time or too many requests wait, and
-   * DependencyUnavailable if the caller disconnects, the look-up fails or the service stops. Neither the answer nor its time
+   * DependencyUnavailable if the caller disconnects, the look-up fails or the service stops. Neither the response nor its time
    * depends on whether the client is registered.
    */
   acquire(request: SlotRequest): Promise<VerificationSlot>;

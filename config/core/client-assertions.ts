@@ -23,7 +23,7 @@ export function clientAssertions(settings: Settings, core: Core): Feature | unde
       const keysHelp = 'Public keys that have verified an assertion and are kept ready for the next one.';
       values.gauge('auth_assertion_keys', keysHelp, verifier.importedKeys, IMPORTED_KEYS_MAX);
       const { load, limits, shares } = queue;
-      const unansweredHelp = 'Requests that wait for the verification of an assertion or for the time of its answer.';
+      const unansweredHelp = 'Requests that wait for the verification of an assertion or for the time of its response.';
       values.gauge('auth_assertion_verifications_unanswered', unansweredHelp, load.unanswered, limits.unanswered);
       const overflowHelp =
         'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.';

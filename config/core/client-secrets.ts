@@ -54,7 +54,7 @@ export async function clientSecrets({ settings, clients }: Configuration, core: 
       const { load, limits, shares } = queue;
       const runningHelp = 'BCrypt verifications that run now.';
       values.gauge('auth_secret_verifications_running', runningHelp, load.running, limits.concurrent);
-      const unansweredHelp = 'Requests that wait for a verification or for the time of its answer.';
+      const unansweredHelp = 'Requests that wait for a verification or for the time of its response.';
       values.gauge('auth_secret_verifications_unanswered', unansweredHelp, load.unanswered, limits.unanswered);
       values.gauges(
         'queue',

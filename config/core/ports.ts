@@ -21,6 +21,7 @@ import { databaseOptions, openStorage } from '../storages.ts';
 export function registerPorts(core: Core, { settings, keyFile }: Configuration, lines: Lines | undefined): void {
   part(core, PARTS.logDestination, () => lines ?? openLogLines());
   part(core, PARTS.log, () => createJsonLog(core.resolve(PARTS.logDestination), traceFields));
+  part(core, PARTS.mayCreateTables, () => true);
   part(core, PARTS.clock, () => new SystemClock());
   part(core, PARTS.monotonicClock, () => new SystemMonotonicClock());
   part(core, PARTS.ids, () => new RandomIdGenerator());
@@ -71,7 +72,10 @@ export async function storage(configuration: Configuration, core: Core): Promise
     clock: core.resolve(PARTS.clock),
     ids: core.resolve(PARTS.ids),
     log: createStateLog(log),
-    database: databaseOptions(configuration.settings, log, core.resolve(PARTS.processMetrics)),
+    database: {
+      ...databaseOptions(configuration.settings, log, core.resolve(PARTS.processMetrics)),
+      mayCreate: core.resolve(PARTS.mayCreateTables),
+    },
   });
   core.registerInstance(PARTS.storage, opened);
   part(core, PARTS.clientRepository, () => opened.clients);

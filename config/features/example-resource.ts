@@ -3,7 +3,7 @@ import { inMemoryLocationCatalog, PLACES } from '../../adapters/memory/example-r
 import type { Feature } from '../feature.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** `EXAMPLE_RESOURCE`: a protected resource to try tokens on; `examples/node/locations-server.js` is the same as a server of its own. */
+/** `EXAMPLE_RESOURCE`: a protected resource to try tokens on; `examples/node/locations-server.js` is the same as a separate server. */
 export function exampleResource({ EXAMPLE_RESOURCE, LOCATION_FIELD_ORDER: order }: Settings): Feature | undefined {
   if (!EXAMPLE_RESOURCE) return undefined;
   return { routes: [locationRoute(inMemoryLocationCatalog(PLACES), order)] };

@@ -40,7 +40,8 @@ async function openRing(
     // The ORM is loaded only where it is used: it doubles the time until a service in memory answers.
     const { openKeyRing } = await import('../../adapters/postgres/key-directory/postgres-key-ring.ts');
     const log = core.resolve(PARTS.log);
-    const options = databaseOptions(settings, log, core.resolve(PARTS.processMetrics));
+    const mayCreate = core.resolve(PARTS.mayCreateTables);
+    const options = { ...databaseOptions(settings, log, core.resolve(PARTS.processMetrics)), mayCreate };
     return openKeyRing(options, createStateLog(log.child({ dependency: 'key directory' })));
   }
   const { keyRingFileOf, SqliteKeyRing } = await import('../../adapters/sqlite/key-directory/sqlite-key-ring.ts');

@@ -43,10 +43,11 @@ export async function privateKeyJwt(settings: Settings, core: Core): Promise<Pri
 }
 
 /** The assertions that any replica has seen. */
-async function openUses(settings: Settings, core: Core) {
+export async function openUses(settings: Settings, core: Core) {
   const { openUsedAssertions } = await import('../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts');
   const log = core.resolve(PARTS.log);
-  const options = databaseOptions(settings, log, core.resolve(PARTS.processMetrics));
+  const mayCreate = core.resolve(PARTS.mayCreateTables);
+  const options = { ...databaseOptions(settings, log, core.resolve(PARTS.processMetrics)), mayCreate };
   const changes = createStateLog(log.child({ dependency: 'used assertions' }));
   return openUsedAssertions(options, core.resolve(PARTS.clock), changes);
 }

@@ -35,6 +35,6 @@ function readFiles(chainFile: string, keyFile: string): Result<ServerCertificate
   const [chain, key] = [readTextFileNow(chainFile), readTextFileNow(keyFile)];
   if (!chain.ok) return failure([`TLS_CERT_FILE: ${chain.problem}`]);
   if (!key.ok) return failure([`TLS_KEY_FILE: ${key.problem}`]);
-  if (othersMay('write', keyFile)) return failure([`TLS_KEY_FILE: ${OWNER_WRITES}`]);
+  if (othersMay('write', keyFile)) return failure([`TLS_KEY_FILE: ${OWNER_WRITES.text}`]);
   return readServerCertificate(chain.value, key.value);
 }

@@ -16,7 +16,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { createHashing } from '../pool-work.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
-import { dryRunKeptByNpm, npmHint } from '../settings/setting-doubts.ts';
+import { dryRunKeptByNpm, npmHint } from '../settings/setting-warnings.ts';
 import { openProgramAudit, type ProgramStreams } from './open-program-audit.ts';
 import { readRuleCheck } from './rule-check.ts';
 

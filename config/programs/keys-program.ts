@@ -8,7 +8,7 @@ import { RecordChanges } from '../../application/record-changes.ts';
 import { success } from '../../domain/result.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
-import { npmHint } from '../settings/setting-doubts.ts';
+import { npmHint } from '../settings/setting-warnings.ts';
 import { openProgramAudit, type ProgramStreams } from './open-program-audit.ts';
 
 /** The program of `npm run keys`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */

@@ -5,7 +5,7 @@ import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { failure, success } from '../../domain/result.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
-import { dryRunKeptByNpm } from '../settings/setting-doubts.ts';
+import { dryRunKeptByNpm } from '../settings/setting-warnings.ts';
 
 /** The program of `npm run migrate`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
 export function migrateTables(

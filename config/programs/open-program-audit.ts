@@ -28,7 +28,7 @@ function changeLogForPeople(stderr: ProgramStreams['stderr']): ChangeLog {
   };
 }
 
-/** What a program needs to record the changes that it makes, to AUDIT_FILE or to standard error: standard output has its answer. A terminal gets less. */
+/** What a program needs to record the changes that it makes, to AUDIT_FILE or to standard error: standard output has its output. A terminal gets less. */
 export async function openProgramAudit(
   environment: Environment,
   stderr: ProgramStreams['stderr'],

@@ -1,6 +1,6 @@
 import { managementToken } from './management-token.ts';
 import { settingsGroup } from './read-environment.ts';
-import { doubt, refuse } from './rules.ts';
+import { refuse, warning } from './rules.ts';
 import { oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
 /** The settings of the features, by the name of their file in config/features/. */
@@ -24,7 +24,7 @@ export const FEATURE_GROUPS = {
     },
     rules({ CLIENT_ASSERTION_AUDIENCE: audience, CLIENT_AUTHENTICATION_METHODS: methods }) {
       const isOff = !methods?.includes('private_key_jwt');
-      return doubt(audience && isOff, 'CLIENT_ASSERTION_AUDIENCE', 'has no effect', addMethod('private_key_jwt'));
+      return warning(audience && isOff, 'CLIENT_ASSERTION_AUDIENCE', 'has no effect', addMethod('private_key_jwt'));
     },
   }),
   'federated-jwt': settingsGroup({
@@ -50,7 +50,7 @@ export const FEATURE_GROUPS = {
       const rule = 'is required if CLIENT_AUTHENTICATION_METHODS has federated_jwt';
       return [
         ...refuse(isOn && !file, 'CLIENT_ASSERTION_ISSUERS_FILE', rule),
-        ...doubt(file && !isOn, 'CLIENT_ASSERTION_ISSUERS_FILE', 'has no effect', addMethod('federated_jwt')),
+        ...warning(file && !isOn, 'CLIENT_ASSERTION_ISSUERS_FILE', 'has no effect', addMethod('federated_jwt')),
       ];
     },
     ownersFiles: ['CLIENT_ASSERTION_ISSUERS_FILE'],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { KEPT_SECONDS, KEY_ROWS_MAX } from '../../application/ports/key-ring-store.ts';
 import { settingsGroup } from './read-environment.ts';
-import { doubt, refuse } from './rules.ts';
+import { refuse, warning } from './rules.ts';
 import { text, wholeNumber } from './setting-kinds.ts';
 
 type WhereKeysAre = Partial<Record<'CLIENT_REPOSITORY' | 'KEY_DIRECTORY' | 'KEY_FILE', string | undefined>>;
@@ -74,8 +74,8 @@ export const keys = settingsGroup({
       ),
       ...refuse(file && rotation !== '0', 'KEY_ROTATION_SECONDS', 'must be 0 if KEY_FILE is set'),
       ...(values === undefined ? [] : rulesOfRotation(values, isShared)),
-      ...doubt(KEYS_IN_MEMORY.applies(given), 'KEY_DIRECTORY', KEYS_IN_MEMORY.text, KEYS_IN_MEMORY.fix),
-      ...doubt(
+      ...warning(KEYS_IN_MEMORY.applies(given), 'KEY_DIRECTORY', KEYS_IN_MEMORY.text, KEYS_IN_MEMORY.fix),
+      ...warning(
         !isShared && secret,
         'KEY_SECRET_FILE',
         'has no effect without KEY_DIRECTORY=database',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { settingsGroup } from './read-environment.ts';
-import { doubt, refuse } from './rules.ts';
+import { refuse, warning } from './rules.ts';
 import { hostNames, isHttpUrl, listeningHost, networks, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
 /** Where the service listens, and how callers reach it. */
@@ -61,13 +61,13 @@ export const listening = settingsGroup({
         `${port ?? values?.PORT} is MANAGEMENT_PORT too`,
         'set one of them to another port',
       ),
-      ...doubt(
+      ...warning(
         /\/\/(0\.0\.0\.0|\[::\])([:/]|$)/.test(url),
         'BASE_URL',
         'no caller reaches 0.0.0.0 or [::], which mean every address of this machine',
         'write the name by which callers reach the service, and 0.0.0.0 into HOST',
       ),
-      ...doubt(
+      ...warning(
         /\/(oauth2|\.well-known)(\/|$)/.test(url),
         'BASE_URL',
         'ends in the path of an endpoint, which the service adds itself',

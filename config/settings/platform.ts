@@ -13,6 +13,9 @@ const PLATFORMS = {
   FLY_APP_NAME: '::',
 };
 
+/** The problem of `hostHint`, and the event of the log. */
+export const HOST_NOT_SET = 'host_not_set';
+
 /** The environment with `HOST`, where a platform needs another one than the default. */
 export function withHostOfPlatform(environment: Environment): Environment {
   const [, HOST] = Object.entries(PLATFORMS).find(([name]) => environment[name]) ?? [];
@@ -27,7 +30,7 @@ export function hostHint(environment: Environment, inContainer = isContainer()):
   const { PORT, HOST } = withHostOfPlatform(environment);
   if (!PORT || HOST || !inContainer) return undefined;
   const text = 'HOST is not set, so that only this container reaches PORT';
-  return { code: 'HOST', text, fix: 'set HOST=0.0.0.0 if others connect to it' };
+  return { code: HOST_NOT_SET, text, fix: 'set HOST=0.0.0.0 if others connect to it' };
 }
 
 /** Files that Docker and Podman put into each container. */

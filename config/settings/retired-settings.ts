@@ -36,7 +36,7 @@ export function retiredProblems(environment: Environment): readonly Problem[] {
 }
 
 /** The same for a value with which the service starts. */
-export function retiredDoubts(environment: Environment): readonly Problem[] {
+export function retiredWarnings(environment: Environment): readonly Problem[] {
   return given(environment, true).map(([name, { why, fix }]) =>
     settingProblem(name, `has no effect any more, since ${why}`, fix),
   );

@@ -1,8 +1,8 @@
 import type { Problem } from '../../domain/problem.ts';
 
-/** What a rule of settings has found: a problem keeps the service from starting, a doubt does not. */
+/** What a rule of settings has found: a problem keeps the service from starting, a warning does not. */
 export interface RuleBroken extends Problem {
-  readonly state: 'problem' | 'doubt';
+  readonly state: 'problem' | 'warning';
 }
 
 /** The problem of a setting, by its name and never with its value. Without a fix, the text is the rule to follow. */
@@ -16,8 +16,8 @@ export function refuse(isBroken: unknown, setting: string, rule: string, fix?: s
 }
 
 /** The same for what is allowed and hardly meant: the service starts, and says so. */
-export function doubt(isDoubtful: unknown, setting: string, text: string, fix: string): readonly RuleBroken[] {
-  return isDoubtful ? [{ state: 'doubt', ...settingProblem(setting, text, fix) }] : [];
+export function warning(isOdd: unknown, setting: string, text: string, fix: string): readonly RuleBroken[] {
+  return isOdd ? [{ state: 'warning', ...settingProblem(setting, text, fix) }] : [];
 }
 
 /** Those of one state, as problems. */

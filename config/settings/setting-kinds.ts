@@ -12,7 +12,7 @@ export function text() {
 /** Where a program listens. */
 export function listeningHost() {
   const rule =
-    'must be an IP address or a host name alone: no http://, no port (that is a setting of its own), ' +
+    'must be an IP address or a host name alone: no http://, no port (that is a separate setting), ' +
     'IPv6 without brackets; 0.0.0.0 or :: is every address';
   return z.string().refine((value) => isIP(value) !== 0 || /^[\w-]+(\.[\w-]+)*\.?$/.test(value), rule);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SecretText } from '../../adapters/system/secret-text.ts';
 import { databaseUrlProblem } from './database-url.ts';
 import { settingsGroup } from './read-environment.ts';
-import { doubt, refuse } from './rules.ts';
+import { refuse, warning } from './rules.ts';
 import { oneOf, text, wholeNumber } from './setting-kinds.ts';
 
 /** What config/storages.ts opens. */
@@ -53,19 +53,19 @@ export const storage = settingsGroup({
       ...required('DATABASE_FILE', 'sqlite'),
       ...(urlFile ? [] : required('DATABASE_URL', 'postgres')),
       ...refuse(url && urlFile, 'DATABASE_URL', 'must not be set if DATABASE_URL_FILE is set'),
-      ...doubt(
+      ...warning(
         repository !== 'memory' && clients,
         'CLIENTS_FILE',
         'has no effect without CLIENT_REPOSITORY=memory',
         'leave it out, or npm run clients -- import <file>',
       ),
-      ...doubt(
+      ...warning(
         repository !== 'sqlite' && file,
         'DATABASE_FILE',
         'has no effect without CLIENT_REPOSITORY=sqlite',
         'set that, or leave it out',
       ),
-      ...doubt(
+      ...warning(
         repository !== 'postgres' && (url || urlFile),
         'DATABASE_URL',
         'has no effect, since CLIENT_REPOSITORY is not postgres',

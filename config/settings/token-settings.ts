@@ -6,7 +6,7 @@ import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts'
 import { TOKEN_ALGORITHMS } from '../../domain/token-key.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-lifetime.ts';
 import { settingsGroup } from './read-environment.ts';
-import { doubt, refuse } from './rules.ts';
+import { refuse, warning } from './rules.ts';
 import { listOf, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
 /** The defaults of other settings. */
@@ -157,13 +157,13 @@ export const metadata = settingsGroup({
         'PUBLIC_METADATA',
         'must be true if METADATA_COMPATIBILITY has mcp, since these clients fetch it without a token',
       ),
-      ...doubt(
+      ...warning(
         compatibility?.includes('oidc') && isPublic !== 'true',
         'METADATA_COMPATIBILITY',
         'oidc has no effect for clients without a token',
         'set PUBLIC_METADATA=true',
       ),
-      ...doubt(listed?.includes(','), 'METADATA_SCOPES', 'a comma is part of a scope', 'separate scopes by spaces'),
+      ...warning(listed?.includes(','), 'METADATA_SCOPES', 'a comma is part of a scope', 'separate scopes by spaces'),
     ];
   },
 });

@@ -18,7 +18,7 @@ const NUMBER = /^\d+$/;
 /** The preset of an issuer that names none: the one of its platform where the name of the issuer tells, otherwise `none`. */
 export function presetOf(issuer: string): IssuerPreset {
   if (issuer.startsWith(SPIFFE_SCHEME)) return 'spiffe';
-  // An enterprise may have an issuer of its own, with its name behind the host.
+  // An enterprise may have its own issuer, with its name behind the host.
   if (/^https:\/\/token\.actions\.githubusercontent\.com(?:\/|$)/.test(issuer)) return 'github-actions';
   if (issuer === 'https://gitlab.com') return 'gitlab';
   return /^https:\/\/[^/]+\.tokens\.sts\.global\.api\.aws$/.test(issuer) ? 'aws' : 'none';

@@ -10,11 +10,11 @@ import { secretRequest } from './token-requests.ts';
 
 /** What connections that opened at the same time were answered. */
 interface FirstRequests {
-  /** Milliseconds from opening a connection to the first byte of its answer, of each answer with status 200. */
+  /** Milliseconds from opening a connection to the first byte of its response, of each response with status 200. */
   readonly times: readonly number[];
   /** Requests that were answered 503: a worker has only so many in progress at once. */
   readonly refused: number;
-  /** Requests without an answer, and those with another status. */
+  /** Requests without a response, and those with another status. */
   readonly failures: number;
 }
 
@@ -98,7 +98,7 @@ export function burstFigures(bursts: readonly Burst[]) {
   }));
 }
 
-/** Opens all connections at the same time. Each sends its request as soon as it is open, and is closed after the answer. */
+/** Opens all connections at the same time. Each sends its request as soon as it is open, and is closed after the response. */
 export async function sendFirstRequests(port: number, requests: readonly string[]): Promise<FirstRequests> {
   const answers = await Promise.all(
     requests.map(async (request) => {

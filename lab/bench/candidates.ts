@@ -111,7 +111,7 @@ export async function startOnPostgres(
 }
 
 /**
- * One replica per core, each with a port and a key of its own, which share their public keys by the key directory. A balancer would
+ * One replica per core, each with a port and its own key, which share their public keys by the key directory. A balancer would
  * be measured too, so the load generator drives all ports at the same time.
  */
 export async function startReplicas(

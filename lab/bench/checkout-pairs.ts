@@ -27,7 +27,7 @@ const SERVICES = 2;
 /**
  * `npm run bench -- compare`: this checkout against another one. Both services run at the same time with the same settings
  * and registrations, and are measured in interleaved pairs, so that a change of the machine's speed affects both sides of a
- * pair. Returns whether every answer was a token.
+ * pair. Returns whether every response was a token.
  */
 export async function runCheckoutPairs(options: Options<'compare'>, opened: AsyncDisposableStack): Promise<boolean> {
   const base = resolve(options.base);

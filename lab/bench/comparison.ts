@@ -29,7 +29,7 @@ const RSA_SECONDS = 2;
 
 const OURS = 'this service';
 
-/** The pool, once more with ES256, the replicas, and the pool with assertions, each on a database of its own. */
+/** The pool, once more with ES256, the replicas, and the pool with assertions, each on its own database. */
 const SERVICES_ON_POSTGRES = 4;
 
 /** The results of one candidate. */
@@ -43,7 +43,7 @@ interface ComparisonRow {
 
 /**
  * `npm run bench`: this service next to others. Measures the machine's RSA limit and all candidates one after another in each
- * round. While one is measured, the others idle. Returns whether every answer was a token.
+ * round. While one is measured, the others idle. Returns whether every response was a token.
  */
 export async function runComparison(
   { rounds, seconds, folder }: Options<'comparison'>,
@@ -174,9 +174,9 @@ async function checkTokens({ name, tokenUrls, keySetUrl, algorithm = 'RS256', as
   let tokenBytes = Number.NaN;
   for (const tokenUrl of tokenUrls) {
     const body = new URLSearchParams(assertions?.bodyOf('client-1') ?? withSecret);
-    const answer = await fetch(tokenUrl, { method: 'POST', body });
-    const { access_token: token } = (await answer.json()) as { access_token?: string };
-    if (answer.status !== 200 || token === undefined) throw new Error(`${name} answered ${answer.status}`);
+    const response = await fetch(tokenUrl, { method: 'POST', body });
+    const { access_token: token } = (await response.json()) as { access_token?: string };
+    if (response.status !== 200 || token === undefined) throw new Error(`${name} answered ${response.status}`);
     const { keys } = await keySet();
     await jwtVerify(token, createLocalJWKSet({ keys }), {
       algorithms: [algorithm],

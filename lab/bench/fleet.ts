@@ -46,7 +46,7 @@ interface FleetPlan {
 
 interface FleetRow extends FleetPlan {
   readonly name: string;
-  /** The first request of each client after the start, its second one, and as many of one client. */
+  /** The first request of each client after startup, its second one, and as many of one client. */
   readonly cold: Answers;
   readonly warm: Answers;
   readonly hot: Answers;

@@ -20,7 +20,7 @@ interface GrowthRow {
 
 const CONNECTIONS = [1, 16, 256, 2_048];
 
-/** Connections that have had an answer, and send nothing while others are measured. */
+/** Connections that have had a response, and send nothing while others are measured. */
 const IDLE_CONNECTIONS = 10_000;
 
 const KEY_SET_REQUEST = 'GET /oauth2/jwks HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -108,7 +108,7 @@ async function measureIdle({ candidate, plan }: GrowthRow, count: number, genera
     const idle = new ConnectionFlood(candidate.port, IDLE_CONNECTIONS, {
       begin: (connection) => connection.send(KEY_SET_REQUEST),
     });
-    await until(() => (idle.answers['200'] ?? 0) >= IDLE_CONNECTIONS, 'each idle connection has had an answer');
+    await until(() => (idle.answers['200'] ?? 0) >= IDLE_CONNECTIONS, 'each idle connection has had a response');
     kilobytes.push(((await candidate.tree.memoryMb()) - before) * (1_024 / IDLE_CONNECTIONS));
     beside?.rounds.push(await measure(candidate, generator, plan));
     idle.end();

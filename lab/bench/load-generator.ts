@@ -36,7 +36,7 @@ export interface LoadGenerator {
   run(job: LoadJob): Promise<LoadResult>;
 }
 
-/** An answer that takes longer counts as a failure. */
+/** A response that takes longer counts as a failure. */
 const ANSWER_SECONDS_MAX = 10;
 
 const WRK_SCRIPT = fileURLToPath(new URL('./token-requests.lua', import.meta.url));

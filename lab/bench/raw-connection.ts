@@ -2,27 +2,27 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The status of a connection that ended before an answer. */
+/** The status of a connection that ended before a response. */
 export const NO_ANSWER = 0;
 
-export interface TimedAnswer {
+export interface TimedResponse {
   readonly status: number;
-  /** From the request to the first byte of its answer. */
+  /** From the request to the first byte of its response. */
   readonly microseconds: number;
 }
 
-/** A keep-alive connection to loopback that sends raw requests, one at a time, and reads only the status of each answer. */
+/** A keep-alive connection to loopback that sends raw requests, one at a time, and reads only the status of each response. */
 export class RawConnection implements Disposable {
   readonly #port: number;
   #socket: Socket | undefined;
   #received = '';
-  #pending: { readonly sentAt: number; readonly resolve: (answer: TimedAnswer) => void } | undefined;
+  #pending: { readonly sentAt: number; readonly resolve: (response: TimedResponse) => void } | undefined;
 
   constructor(port: number) {
     this.#port = port;
   }
 
-  /** Whether a request waits for its answer. */
+  /** Whether a request waits for its response. */
   get busy(): boolean {
     return this.#pending !== undefined;
   }
@@ -46,7 +46,7 @@ export class RawConnection implements Disposable {
   }
 
   /** Sends one request on the open connection. */
-  send(request: string): Promise<TimedAnswer> {
+  send(request: string): Promise<TimedResponse> {
     return new Promise((resolve) => {
       this.#pending = { sentAt: now(), resolve };
       if (this.#socket === undefined) this.#settle(NO_ANSWER, now());
@@ -54,8 +54,8 @@ export class RawConnection implements Disposable {
     });
   }
 
-  /** The answer, or undefined if it takes longer; the connection then stays busy until it arrives. */
-  sendWithin(milliseconds: number, request: string): Promise<TimedAnswer | undefined> {
+  /** The response, or undefined if it takes longer; the connection then stays busy until it arrives. */
+  sendWithin(milliseconds: number, request: string): Promise<TimedResponse | undefined> {
     const tooLate = new AbortController();
     const { signal } = tooLate;
     const answered = this.send(request).finally(() => tooLate.abort());
@@ -78,14 +78,14 @@ export class RawConnection implements Disposable {
 
   #take(receivedAt: number, text: string): void {
     this.#received += text;
-    const answer = readHttpAnswer(this.#received);
-    if (answer === undefined) return;
-    this.#received = this.#received.slice(answer.length);
-    if (answer.closes) {
+    const response = readHttpResponse(this.#received);
+    if (response === undefined) return;
+    this.#received = this.#received.slice(response.length);
+    if (response.closes) {
       this.#socket?.destroy();
       this.#socket = undefined;
     }
-    this.#settle(answer.status, receivedAt);
+    this.#settle(response.status, receivedAt);
   }
 
   #settle(status: number, receivedAt: number): void {
@@ -96,15 +96,15 @@ export class RawConnection implements Disposable {
 }
 
 /**
- * The first answer in the received text, one character per byte, with its length; undefined until it is complete. Reads only
+ * The first response in the received text, one character per byte, with its length; undefined until it is complete. Reads only
  * answers with Content-Length, the form in which the service answers, and throws for any other.
  */
-export function readHttpAnswer(received: string) {
+export function readHttpResponse(received: string) {
   const headEnd = received.indexOf('\r\n\r\n');
   if (headEnd === -1) return undefined;
   const head = received.slice(0, headEnd).toLowerCase();
   const contentLength = /\r\ncontent-length: (\d+)/.exec(head)?.[1];
-  if (contentLength === undefined) throw new Error('an answer without Content-Length');
+  if (contentLength === undefined) throw new Error('a response without Content-Length');
   const length = headEnd + 4 + Number(contentLength);
   if (received.length < length) return undefined;
   return { status: Number(head.slice(9, 12)), length, closes: head.includes('\r\nconnection: close') };

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:tls';
-import { NO_ANSWER, readHttpAnswer } from './raw-connection.ts';
+import { NO_ANSWER, readHttpResponse } from './raw-connection.ts';
 
 /** Opens a new TLS connection for each request, as many callers do. Their programs resume no session. */
 export class TlsConnection implements Disposable {
@@ -21,8 +21,8 @@ export class TlsConnection implements Disposable {
       let received = '';
       for await (const chunk of socket) {
         received += chunk;
-        const answer = readHttpAnswer(received);
-        if (answer !== undefined) return answer.status;
+        const response = readHttpResponse(received);
+        if (response !== undefined) return response.status;
       }
       return NO_ANSWER;
     } catch {

@@ -5,7 +5,7 @@ import { openRawExchange } from '../../tests/hostile/raw-exchange.ts';
 /** How two servers answer the same request. */
 export interface Comparison {
   readonly name: string;
-  /** Status and `error`, such as `400 invalid_request`; `200 token`; `no answer`. */
+  /** Status and `error`, such as `400 invalid_request`; `200 token`; `no response`. */
   readonly service: string;
   readonly peer: string;
 }
@@ -25,14 +25,14 @@ export function isTokenRequest({ bytes, answers }: HostileRequest): boolean {
 export async function compare(request: HostileRequest, port: number, peerPort: number): Promise<Comparison> {
   const bytes = String(request.bytes);
   const [service, peer] = await Promise.all([
-    answerOf(port, bytes),
-    answerOf(peerPort, bytes.replace(TOKEN_PATH, '/token')),
+    responseOf(port, bytes),
+    responseOf(peerPort, bytes.replace(TOKEN_PATH, '/token')),
   ]);
   return { name: request.name, service, peer };
 }
 
-/** The first answer to these bytes, in words. */
-async function answerOf(port: number, bytes: string): Promise<string> {
+/** The first response to these bytes, in words. */
+async function responseOf(port: number, bytes: string): Promise<string> {
   const exchange = openRawExchange(port);
   exchange.write(bytes);
   const deadline = Date.now() + ANSWER_MS_MAX;
@@ -41,12 +41,12 @@ async function answerOf(port: number, bytes: string): Promise<string> {
   if (!exchange.isClosed()) exchange.reset();
   const received = exchange.received().replace(CONTINUE, '');
   const [, status] = /^HTTP\/1\.1 (\d{3})/.exec(received) ?? [];
-  if (status === undefined) return 'no answer';
+  if (status === undefined) return 'no response';
   const { error, access_token: token } = bodyOf(received);
   return `${status} ${token === undefined ? (error ?? 'without JSON') : 'token'}`;
 }
 
-/** Whether an answer with a length has arrived. Others end with their connection. */
+/** Whether a response with a length has arrived. Others end with their connection. */
 function isAnswered(received: string): boolean {
   const { body, length } = split(received);
   return body.length >= length;

@@ -75,6 +75,6 @@ const problems = findProblems(comparisons, readExplanations());
 for (const problem of problems) say(problem);
 say(
   `${comparisons.length} requests to this service and to oidc-provider ${await peerVersion('oidc-provider')}: ` +
-    `${comparisons.length - differences.length} same answers, ${differences.length} differences, ${problems.length} problems.`,
+    `${comparisons.length - differences.length} same responses, ${differences.length} differences, ${problems.length} problems.`,
 );
 process.exitCode = problems.length === 0 ? 0 : 1;

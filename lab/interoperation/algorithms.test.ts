@@ -7,7 +7,7 @@ import jsonwebtoken from 'jsonwebtoken';
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../domain/token-key.ts';
 import { getAccessToken, send } from '../../tests/support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER, startServiceUnderTest } from '../../tests/support/running-service.ts';
-import { PUBLIC_MEMBERS } from '../../tests/support/token-algorithms.ts';
+import { PUBLIC_FIELDS } from '../../tests/support/token-algorithms.ts';
 
 const AUDIENCE = GOOD_CLIENT.client_id;
 
@@ -70,7 +70,7 @@ describe.each(TOKEN_ALGORITHMS)('with TOKEN_SIGNING_ALG=%s', (alg) => {
     // The next key may be in the set.
     const { kid } = decodeProtectedHeader(token);
     const keySet = { keys: keys.filter((key) => key.kid === kid) };
-    expect(keySet.keys.map((key) => [key.alg, Object.keys(key).toSorted()])).toEqual([[alg, PUBLIC_MEMBERS[alg]]]);
+    expect(keySet.keys.map((key) => [key.alg, Object.keys(key).toSorted()])).toEqual([[alg, PUBLIC_FIELDS[alg]]]);
 
     const accepting: string[] = [];
     for (const [name, , verify] of VERIFIERS) {

@@ -16,7 +16,7 @@ interface Example {
   readonly name: string;
   readonly client: readonly [Project, Command];
   readonly server: readonly [Project, Command];
-  /** Its answer to a token while the issuer is away. */
+  /** Its response to a token while the issuer is away. */
   readonly away: number | 'does not start';
 }
 
@@ -90,8 +90,8 @@ describe.each(EXAMPLES)('$name', ({ name, client, server, away }) => {
 
     const ask = async (authorization?: string) => {
       const headers = authorization === undefined ? {} : { authorization };
-      const answer = await send(started.url, '/things', { headers });
-      return [answer.status, answer.headers['www-authenticate']];
+      const response = await send(started.url, '/things', { headers });
+      return [response.status, response.headers['www-authenticate']];
     };
     const token = (scope: string) => getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET, { scope });
     const { exp, ...claims } = JSON.parse(

@@ -58,15 +58,15 @@ describe('docs/getting-a-token.md', () => {
   });
   afterAll(() => Promise.all([service, standard].map((started) => started.stop())));
 
-  it('shows the answer of a service to HTTP Basic that is not switched on', async () => {
+  it('shows the response of a service to HTTP Basic that is not switched on', async () => {
     const shown = JSON.parse(/^```json\n(.*?)^```$/ms.exec(PAGE)?.[1] ?? '');
     const credentials = Buffer.from(`${GOOD_CLIENT.client_id}:${GOOD_SECRET}`).toString('base64');
-    const answer = await send(service.url, '/oauth2/token', {
+    const response = await send(service.url, '/oauth2/token', {
       method: 'POST',
       headers: { authorization: `Basic ${credentials}`, 'content-type': 'application/x-www-form-urlencoded' },
       body: 'grant_type=client_credentials',
     });
-    expect([answer.status, answer.json()]).toEqual([401, shown]);
+    expect([response.status, response.json()]).toEqual([401, shown]);
   });
 
   it('gives issuer, client and secret of the demo in one line, with which a file runs as it is printed', async () => {

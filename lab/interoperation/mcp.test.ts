@@ -161,9 +161,9 @@ describe('docs/mcp.md', () => {
     it('says where its tokens come from', async () => {
       const metadata = await send(places.resource, '/.well-known/oauth-protected-resource/mcp');
       expect(metadata.json()).toMatchObject({ resource: places.resource, authorization_servers: [places.issuer] });
-      const answer = await ask();
-      expect(answer.status).toBe(401);
-      expect(answer.headers['www-authenticate']).toContain(
+      const response = await ask();
+      expect(response.status).toBe(401);
+      expect(response.headers['www-authenticate']).toContain(
         `resource_metadata="${new URL(places.resource).origin}/.well-known/oauth-protected-resource/mcp"`,
       );
     });
@@ -177,13 +177,13 @@ describe('docs/mcp.md', () => {
       ['of an unknown key', async () => new NodeCryptoTokenSigner(await freshKeyRing(), 'at+jwt').sign(claims())],
       ['that is malformed', async () => 'no-token'],
     ])('refuses a token %s', async (_case, make) => {
-      const answer = await ask(`Bearer ${await make()}`);
-      expect([answer.status, answer.json()['error']]).toEqual([401, 'invalid_token']);
+      const response = await ask(`Bearer ${await make()}`);
+      expect([response.status, response.json()['error']]).toEqual([401, 'invalid_token']);
     });
 
     it('accepts a token for it and another resource', async () => {
-      const answer = await ask(`Bearer ${await sign('at+jwt', { aud: [places.resource, 'https://other.test'] })}`);
-      expect(answer.status).not.toBe(401);
+      const response = await ask(`Bearer ${await sign('at+jwt', { aud: [places.resource, 'https://other.test'] })}`);
+      expect(response.status).not.toBe(401);
     });
   });
 });

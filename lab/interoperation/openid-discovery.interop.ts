@@ -77,8 +77,8 @@ describe('Quarkus', () => {
       await until(() => output.includes('Listening on') || application.exitCode !== null, 'it listens', 120_000);
       const own = await (await fetch(`http://127.0.0.1:${port}/token`)).text();
       const headers = { authorization: `Bearer ${own}` };
-      const answer = await fetch(`http://127.0.0.1:${port}/things`, { headers });
-      expect([answer.status, await answer.text()]).toEqual([200, GOOD_CLIENT.client_id]);
+      const response = await fetch(`http://127.0.0.1:${port}/things`, { headers });
+      expect([response.status, await response.text()]).toEqual([200, GOOD_CLIENT.client_id]);
     } finally {
       application.kill();
       await ended;

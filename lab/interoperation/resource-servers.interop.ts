@@ -241,7 +241,7 @@ async function refusalsAtRotations(
   } finally {
     await service.stop();
   }
-  return answers.filter((answer) => answer !== `accepted ${CLIENT_ID}`);
+  return answers.filter((response) => response !== `accepted ${CLIENT_ID}`);
 }
 
 for (const snippet of VERIFIERS) {

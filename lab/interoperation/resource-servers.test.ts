@@ -7,7 +7,7 @@ import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-sign
 import { PARTS } from '../../config/parts.ts';
 import { AUDIENCE, EXAMPLE_PROFILE, startExampleServer } from '../../tests/support/example-server.ts';
 import { freshKeyRing } from '../../tests/support/fresh-key-ring.ts';
-import { getAccessToken, type HttpAnswer, send } from '../../tests/support/http.ts';
+import { getAccessToken, type HttpResponse, send } from '../../tests/support/http.ts';
 import { KeySetServer } from '../../tests/support/key-set-server.ts';
 import { readPage, snippetsOf } from '../../tests/support/page-snippets.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest } from '../../tests/support/running-service.ts';
@@ -54,7 +54,7 @@ describe('docs/resource-servers.md', () => {
     let service: ServiceUnderTest;
     let signer: NodeCryptoTokenSigner;
     let server: Awaited<ReturnType<typeof startServer>>;
-    const ask = (authorization?: string, { url } = server): Promise<HttpAnswer> =>
+    const ask = (authorization?: string, { url } = server): Promise<HttpResponse> =>
       send(url, '/things', { headers: authorization === undefined ? {} : { authorization } });
 
     beforeAll(async () => {
@@ -80,24 +80,24 @@ describe('docs/resource-servers.md', () => {
     });
 
     it('accepts a valid token', async () => {
-      const answer = await ask(`Bearer ${await getAccessToken(service.url, CLIENT_ID, GOOD_SECRET)}`);
-      expect([answer.status, answer.json()]).toEqual([200, { caller: CLIENT_ID }]);
+      const response = await ask(`Bearer ${await getAccessToken(service.url, CLIENT_ID, GOOD_SECRET)}`);
+      expect([response.status, response.json()]).toEqual([200, { caller: CLIENT_ID }]);
     });
 
     it.each([undefined, 'Basic Zm9vOmJhcg==', 'Bearer', 'Bearer a b'])(
       'requires a token: %s',
       async (authorization) => {
-        const answer = await ask(authorization);
-        expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer']);
+        const response = await ask(authorization);
+        expect([response.status, response.headers['www-authenticate']]).toEqual([401, 'Bearer']);
       },
     );
 
     it('refuses a token with insufficient scopes', async () => {
-      const answer = await ask(
+      const response = await ask(
         `Bearer ${await getAccessToken(service.url, CLIENT_ID, GOOD_SECRET, { scope: 'write' })}`,
       );
-      expect(answer.status).toBe(403);
-      expect(answer.headers['www-authenticate']).toBe('Bearer error="insufficient_scope", scope="read"');
+      expect(response.status).toBe(403);
+      expect(response.headers['www-authenticate']).toBe('Bearer error="insufficient_scope", scope="read"');
     });
 
     it.each<[string, () => Promise<string>]>([
@@ -108,8 +108,8 @@ describe('docs/resource-servers.md', () => {
       ['without a type', () => new NodeCryptoTokenSigner(service.container.resolve(PARTS.keyProvider)).sign(claims())],
       ['that is malformed', async () => 'no-token'],
     ])('refuses a token %s', async (_case, make) => {
-      const answer = await ask(`Bearer ${await make()}`);
-      expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer error="invalid_token"']);
+      const response = await ask(`Bearer ${await make()}`);
+      expect([response.status, response.headers['www-authenticate']]).toEqual([401, 'Bearer error="invalid_token"']);
     });
 
     it('answers 503 when it cannot get the keys', async () => {

@@ -25,9 +25,9 @@ export function startVerifier(
       for (;;) {
         const { value, done } = await lines.next();
         if (done === true) throw new Error(`${program} has ended`);
-        // Other lines are notes of the build tool, which may also write color codes in front of an answer.
-        const [answer] = /(?:accepted|refused) .*/.exec(value) ?? [];
-        if (answer !== undefined) return answer;
+        // Other lines are notes of the build tool, which may also write color codes in front of a response.
+        const [response] = /(?:accepted|refused) .*/.exec(value) ?? [];
+        if (response !== undefined) return response;
       }
     },
     async [Symbol.asyncDispose]() {

@@ -4,7 +4,7 @@ import { JwtVerifier } from 'aws-jwt-verify';
 import { type AuthOptions, auth } from 'express-oauth2-jwt-bearer';
 import type { JSONWebKeySet } from 'jose';
 import { allowInsecureRequests, type JWTAccessTokenClaims, validateJwtAccessToken } from 'oauth4webapi';
-import { getAccessToken, type HttpAnswer, send } from '../../tests/support/http.ts';
+import { getAccessToken, type HttpResponse, send } from '../../tests/support/http.ts';
 import { listenOnLoopback } from '../../tests/support/loopback-server.ts';
 import {
   GOOD_CLIENT,
@@ -92,26 +92,26 @@ describe('aws-jwt-verify', () => {
 });
 
 describe('express-oauth2-jwt-bearer, strict', () => {
-  /** The answer of a resource behind the middleware to a token. */
-  async function ask({ token, jwksUri }: Issuer, options: AuthOptions = {}): Promise<HttpAnswer> {
+  /** The response of a resource behind the middleware to a token. */
+  async function ask({ token, jwksUri }: Issuer, options: AuthOptions = {}): Promise<HttpResponse> {
     const handler = auth({ issuer: ISSUER, audience: AUDIENCE, jwksUri, strict: true, ...options });
     await using server = await listenOnLoopback(createServer(onNodeHttp(handler)));
     return await send(server.url, '/', { headers: { authorization: `Bearer ${token}` } });
   }
 
   it('accepts a token of the RFC 9068 profile', async () => {
-    const answer = await ask(strict);
-    expect(answer.status).toBe(200);
-    expectProfileClaims(answer.json());
+    const response = await ask(strict);
+    expect(response.status).toBe(200);
+    expectProfileClaims(response.json());
   });
 
   it.each<[string, () => Issuer, string]>([
     ['of the default profile', () => plain, "Unexpected 'typ' value"],
     ['for another audience', () => elsewhere, "Unexpected 'aud' value"],
   ])('refuses a token %s', async (_case, issuer, why) => {
-    const answer = await ask(issuer());
-    expect(answer.status).toBe(401);
-    expect(answer.headers['www-authenticate']).toContain(`error_description="${why}"`);
+    const response = await ask(issuer());
+    expect(response.status).toBe(401);
+    expect(response.headers['www-authenticate']).toContain(`error_description="${why}"`);
   });
 
   it('accepts a token of the default profile if it is not strict', async () => {

@@ -35,14 +35,14 @@ describe('the SDK of OpenTelemetry, loaded as deploy/tracing loads it', () => {
     if (traced === undefined) return;
     await using program = traced.program;
     const traceparent = `00-${TRACE_ID}-${PARENT_ID}-01`;
-    const answer = await requestToken(traced.url, DEMO_TOKEN_REQUEST, { traceparent });
+    const response = await requestToken(traced.url, DEMO_TOKEN_REQUEST, { traceparent });
     const lost = await send(traced.url, '/a-path-secret?b=query-secret');
     expect((await send(traced.managementUrl, '/readyz')).status).toBe(200);
     expect(receiver.spans()).toEqual([]);
     program.process.kill('SIGTERM');
     expect(await program.ended()).toBe(0);
 
-    const span = await receiver.spanOf(answer.headers['x-request-id']);
+    const span = await receiver.spanOf(response.headers['x-request-id']);
     expect(span).toMatchObject({
       name: 'POST /oauth2/token',
       traceId: TRACE_ID,

@@ -53,14 +53,14 @@ function expectDefaultClaims(claims: unknown): void {
 }
 
 describe('the published key set', () => {
-  it('holds the key that the token names, with its public members only', () => {
+  it('holds the key that the token names, with its public fields only', () => {
     const { kid } = decodeProtectedHeader(token);
     expect(keySet.keys[0]).toEqual({ kty: 'RSA', use: 'sig', alg: 'RS256', kid, n: expect.any(String), e: 'AQAB' });
   });
 });
 
 describe('a token', () => {
-  it('has the header members kid and alg, in that order, and no others', () => {
+  it('has the header fields kid and alg, in that order, and no others', () => {
     const [head = ''] = token.split('.');
     const text = Buffer.from(head, 'base64url').toString();
     expect(text).toBe(`{"kid":"${keySet.keys[0]?.kid}","alg":"RS256"}`);

@@ -17,7 +17,7 @@ const DATABASE_HEALTH = {
   tests: ['database-health', 'fault', 'fixed-search-path', 'table-health'].map((name) => `adapters/postgres/${name}`),
 };
 
-/** Each has a run of its own, since Stryker runs all tests of a run before the first change. */
+/** Each has its own run, since Stryker runs all tests of a run before the first change. */
 const AREAS: readonly Area[] = [
   { paths: ['domain'], ...RULES },
   { paths: ['application'], ...RULES },

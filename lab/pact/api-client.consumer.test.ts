@@ -26,7 +26,7 @@ function recordRequest(interaction: V3Interaction, send: (client: ApiClient) => 
   return contract.requests.addInteraction(interaction).executeTest(({ url }) => send(new ApiClient(url)));
 }
 
-/** The request of `getToken`, and the answer to it. */
+/** The request of `getToken`, and the response to it. */
 function tokenRequest(
   uponReceiving: string,
   { clientId, clientSecret, grantType = 'client_credentials', scope }: TokenRequest,
@@ -43,9 +43,9 @@ function tokenRequest(
 
 describe('a token request', () => {
   it('of a registered client gets a token', () => {
-    const answer = { status: 200, headers: { ...JSON_BODY, 'Cache-Control': 'no-store' }, body: TOKEN_ANSWER };
+    const response = { status: 200, headers: { ...JSON_BODY, 'Cache-Control': 'no-store' }, body: TOKEN_ANSWER };
     return recordRequest(
-      tokenRequest('a token request of a registered client', CREDENTIALS, answer),
+      tokenRequest('a token request of a registered client', CREDENTIALS, response),
       async (client) => {
         const outcome = await client.getToken(CREDENTIALS);
         expect(outcome).toEqual({ kind: 'value', value: { accessToken: EXAMPLE_TOKEN, expiresInSeconds: 300 } });
@@ -55,9 +55,9 @@ describe('a token request', () => {
 
   it('for a scope of the registration gets a token with that scope', () => {
     const request = { ...CREDENTIALS, scope: 'read' };
-    const answer = { status: 200, headers: JSON_BODY, body: { ...TOKEN_ANSWER, scope: 'read' } };
+    const response = { status: 200, headers: JSON_BODY, body: { ...TOKEN_ANSWER, scope: 'read' } };
     return recordRequest(
-      tokenRequest('a token request for a scope of the registration', request, answer),
+      tokenRequest('a token request for a scope of the registration', request, response),
       async (client) => {
         expect(await client.getToken(request)).toMatchObject({ kind: 'value', value: { scope: 'read' } });
       },
@@ -71,8 +71,8 @@ describe('a token request', () => {
     ['for a scope beyond the registration', 400, 'invalid_scope', { scope: 'read admin' }, REGISTERED],
   ])('%s is refused with %d %s', (which, status, error, changed, state) => {
     const request = { ...CREDENTIALS, ...changed };
-    const answer = { status, headers: JSON_BODY, body: { error } };
-    return recordRequest(tokenRequest(`a token request ${which}`, request, answer, state), async (client) => {
+    const response = { status, headers: JSON_BODY, body: { error } };
+    return recordRequest(tokenRequest(`a token request ${which}`, request, response, state), async (client) => {
       expect(await client.getToken(request)).toEqual({ kind: 'refused', status, error });
     });
   });

@@ -28,7 +28,7 @@ export type Outcome<Value> =
   | { readonly kind: 'value'; readonly value: Value }
   | { readonly kind: 'refused'; readonly status: number; readonly error: string; readonly challenge?: string };
 
-/** A program of another team: it requests tokens and reads locations, and reads only what it needs of each answer. */
+/** A program of another team: it requests tokens and reads locations, and reads only what it needs of each response. */
 export class ApiClient {
   readonly #baseUrl: string;
 

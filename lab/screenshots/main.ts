@@ -88,13 +88,13 @@ async function startReplica(): Promise<readonly [string, string]> {
 /** Asks for tokens in waves, makes mistakes, and guesses for a while. Resolves with the request id of the last mistake. */
 async function load(): Promise<string> {
   const ask = async (form: Readonly<Record<string, string>>, address: string) => {
-    const answer = await fetch(`${url}/oauth2/token`, {
+    const response = await fetch(`${url}/oauth2/token`, {
       method: 'POST',
       headers: { 'X-Forwarded-For': address },
       body: new URLSearchParams({ grant_type: 'client_credentials', ...form }),
     });
-    await answer.body?.cancel();
-    return answer;
+    await response.body?.cancel();
+    return response;
   };
   for (const client_id of CLIENTS) await ask({ client_id, client_secret: SECRET }, '10.4.0.10');
   const begin = performance.now();
@@ -114,6 +114,6 @@ async function load(): Promise<string> {
     void Promise.allSettled(asked);
     await delay(100);
   }
-  const answer = await ask(MISTAKES[0] ?? {}, '10.4.2.17');
-  return answer.headers.get('x-request-id') ?? '';
+  const response = await ask(MISTAKES[0] ?? {}, '10.4.2.17');
+  return response.headers.get('x-request-id') ?? '';
 }

@@ -16,6 +16,15 @@ import {
   type AuthenticateClientParts,
   type PresentedAssertion,
 } from '../../application/authenticate-client.ts';
+import {
+  type BrokenRegistration,
+  type ClientRow,
+  candidatesOfRow,
+  keysOfRow,
+  logBroken,
+  lookupOfRow,
+  secretOfRow,
+} from '../../application/client-lookup.ts';
 import { AuthenticateByIdentity } from '../../application/federated-jwt/authenticate-by-identity.ts';
 import { ExplainAssertion } from '../../application/federated-jwt/explain-assertion.ts';
 import type { AssertionVerdict, AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
@@ -97,17 +106,16 @@ describe('AuthenticateClient', () => {
     expect(calls).toEqual([[expected, presented, A_CALLER]]);
   });
 
-  it.each<[string, ReturnType<typeof assertionBy>, (keyof AuthenticateClientParts)[]]>([
-    ['a JWT-SVID of an issuer that is not trusted', assertionBy('client', 'jwt-spiffe'), ['byKey', 'byIdentity']],
-    ['an assertion of a client where that method is off', assertionBy('client'), ['bySecret', 'byIdentity']],
-    ['an identity where that method is off', assertionBy(TRUSTED, 'jwt-spiffe'), ['bySecret', 'byKey']],
-  ])('refuses %s', async (_what, credentials, enabled) => {
+  const ISSUERS = 'an issuer that this server trusts';
+  const NO_KEYS = `${ISSUERS}, unless its operator adds private_key_jwt to CLIENT_AUTHENTICATION_METHODS`;
+
+  it.each<[string, ReturnType<typeof assertionBy>, (keyof AuthenticateClientParts)[], string]>([
+    ['a JWT-SVID of no trusted issuer', assertionBy('client', 'jwt-spiffe'), ['byKey', 'byIdentity'], ISSUERS],
+    ['an assertion of a client where that method is off', assertionBy('client'), ['bySecret', 'byIdentity'], NO_KEYS],
+    ['an identity where that method is off', assertionBy(TRUSTED, 'jwt-spiffe'), ['bySecret', 'byKey'], ISSUERS],
+  ])('refuses %s', async (_what, credentials, enabled, shown) => {
     const { calls, authenticate } = world(enabled);
-    const problem = {
-      code: 'invalid_client',
-      reason: 'assertion_issuer_untrusted',
-      shown: expect.stringContaining('an issuer that this server trusts'),
-    };
+    const problem = { code: 'invalid_client', reason: 'assertion_issuer_untrusted', shown };
     expect(await authenticate.execute(credentials, A_CALLER)).toEqual({ ok: false, problem });
     expect(calls).toEqual([]);
   });
@@ -123,6 +131,101 @@ describe('AuthenticateClient', () => {
   it('fails for a secret where no method takes one', async () => {
     const { authenticate } = world(['byKey']);
     await expect(authenticate.execute({ clientId: 'client', clientSecret: 'secret' }, A_CALLER)).rejects.toThrow();
+  });
+});
+
+describe('the row of a client', () => {
+  const NOW = 1_800_000_000;
+  const { clientSecret } = REGISTERED_CLIENT;
+  const ANOTHER = `$2b$04$${'a'.repeat(53)}`;
+  const JWK = generateSigningKey('ES256').jwk;
+  const RULE = { issuer: 'https://issuer.test', subject: 'workload', claims: { '/repository_id': '1' } };
+
+  function rowOf(details: object = {}, more: Partial<ClientRow> = {}): ClientRow {
+    const columns = { id: '7', clientId: 'billing', clientSecret, clientName: 'Billing', scope: 'read' };
+    return { ...columns, details: JSON.stringify(details), ...more };
+  }
+
+  /** Logs lines into a list. */
+  function logged() {
+    const lines: BrokenRegistration[] = [];
+    return { lines, log: (line: BrokenRegistration) => void lines.push(line) };
+  }
+
+  it('is a registration, with what its details say about tokens', () => {
+    const resources = ['https://api.example'];
+    const details = { resources, claims: { tenant: 'acme' }, token_lifetime_seconds: 60, other: 1 };
+    const columns = { id: '7', clientId: 'billing', clientName: 'Billing' };
+    expect(lookupOfRow(rowOf(details), NOW)).toMatchObject({
+      kind: 'found',
+      registration: { ...columns, resources, claims: { tenant: 'acme' }, tokenLifetimeSeconds: 60 },
+    });
+    expect(lookupOfRow(rowOf(), NOW)).toMatchObject({
+      kind: 'found',
+      registration: { ...columns, resources: [], claims: {}, tokenLifetimeSeconds: Infinity },
+    });
+  });
+
+  it.each([
+    ['the secret that an id selects', 'a', NOW, ANOTHER],
+    ['no secret that has expired, but the one in the column', 'a', NOW + 1, clientSecret],
+    ['the one in the column for another id', 'b', NOW, clientSecret],
+    ['the one in the column without an id', undefined, NOW, clientSecret],
+  ])('has %s', (_what, id, now, expected) => {
+    const row = rowOf({ secrets: [{ secret_id: 'a', client_secret: ANOTHER, expires_at: NOW + 1 }] });
+    const lookup = lookupOfRow(row, now, id);
+    expect(lookup.kind === 'found' && lookup.registration.clientSecret.reveal()).toBe(expected);
+    expect(secretOfRow(row, now, id).reveal()).toBe(expected);
+  });
+
+  it.each([
+    ['details', 'details that are too long to read', { details: 'null' }, /^must be an object of moderate size$/],
+    ['scope', 'no scope', { scope: '' }, /^must be one or more scope tokens/],
+    ['claims', 'claims that no token can have', { details: '{"claims":[]}' }, /^must be an object$/],
+  ])('is broken, and logged by its %s, with %s', (field, _what, more, rule) => {
+    const { lines, log } = logged();
+    const lookup = lookupOfRow(rowOf({}, more), NOW);
+    const problem = { field, rule: expect.stringMatching(rule) };
+    expect(lookup).toEqual({ kind: 'broken', problem });
+    logBroken(log, 'billing', lookup);
+    logBroken(log, 'billing', lookupOfRow(rowOf(), NOW));
+    logBroken(log, 'billing', { kind: 'unknown' });
+    expect(lines).toEqual([{ event: 'registration_broken', client_id: 'billing', ...problem }]);
+  });
+
+  it('has its keys, but for those that break a rule, which are logged', () => {
+    const { lines, log } = logged();
+    const row = rowOf({
+      jwks: {
+        keys: [
+          { ...JWK, d: 'private' },
+          { ...JWK, expires_at: 5 },
+        ],
+      },
+    });
+    expect(keysOfRow(row, undefined, log, NOW)).toMatchObject({
+      lookup: { kind: 'found', registration: { clientId: 'billing' } },
+      keys: [{ jwk: JWK, expires_at: 5 }],
+    });
+    const rule = expect.stringContaining('private or a symmetric key');
+    expect(lines).toEqual([{ event: 'registration_broken', client_id: 'billing', field: 'jwks', rule }]);
+  });
+
+  it('that is missing has no keys, whatever was read in its place, and is not logged', () => {
+    const { lines, log } = logged();
+    for (const other of [undefined, rowOf({ jwks: { keys: [JWK, { kty: 'oct' }] } })]) {
+      expect(keysOfRow(undefined, other, log, NOW)).toEqual({ lookup: { kind: 'unknown' }, keys: [] });
+    }
+    expect(lines).toEqual([]);
+  });
+
+  it('has the conditions of its rules for an identity, if they can be read', () => {
+    const row = rowOf({ federated_subjects: [RULE, { ...RULE, claims: 7 }, { ...RULE, subject: 'another' }] });
+    const lookup = { kind: 'found', registration: expect.objectContaining({ clientId: 'billing' }) };
+    expect(candidatesOfRow(row, RULE, NOW)).toEqual([
+      { clientId: 'billing', lookup, claims: RULE.claims },
+      { clientId: 'billing', lookup, claims: undefined },
+    ]);
   });
 });
 
@@ -533,9 +636,9 @@ describe('VerifyAssertion', () => {
     'answers the verdict %s, and gives its slot back; only a token is more work',
     async (verdict) => {
       const { queue, verify, step, work } = world();
-      const answer = verify();
+      const response = verify();
       await step(verdict);
-      expect(await answer).toBe(verdict);
+      expect(await response).toBe(verdict);
       expect(work).toEqual([verdict === 'verified']);
       expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0, unanswered: 0 });
     },
@@ -688,11 +791,7 @@ describe('AuthenticateByKey', () => {
     ['an end 300 s ahead, of a clock that is 30 s ahead', { exp: NOW + 330, iat: NOW + 30, nbf: NOW + 30 }, {}],
     ['an end of a clock that is almost 30 s behind', { exp: NOW - 29 }, {}],
     ['times with fractions', { exp: NOW + 60.5, iat: NOW - 0.25 }, {}],
-    [
-      'further claims and header members',
-      { scope: 'x', cnf: { jkt: 'y' } },
-      { jku: 'https://attacker.test', cty: 'x' },
-    ],
+    ['further claims and header fields', { scope: 'x', cnf: { jkt: 'y' } }, { jku: 'https://attacker.test', cty: 'x' }],
     ['a jti of 255 characters', { jti: 'j'.repeat(255) }, {}],
     ['a key that is valid for one more second', by('expiring'), {}],
     ['a client whose plain secret begins like a lock', by('plain-lock'), {}],
@@ -727,11 +826,24 @@ describe('AuthenticateByKey', () => {
     ['assertion_not_yet_valid', 'a time of issue 31 s ahead', { iat: NOW + 31 }, {}],
   ])('refuses as %s, without a look-up: %s', async (reason, _what, claims, header, clientId = undefined) => {
     const { authenticate, calls } = world();
-    const answer = await authenticate.execute(presented(assertionOf(claims, header), clientId));
+    const response = await authenticate.execute(presented(assertionOf(claims, header), clientId));
     // The fix of some has a value of the settings or the fault; none has anything of a registration.
-    const { shown: _shown, ...problem } = answer.ok ? {} : answer.problem;
+    const { shown: _shown, ...problem } = response.ok ? {} : response.problem;
     expect(problem).toEqual({ code: 'invalid_client', reason });
     expect(calls).toEqual([]);
+  });
+
+  it.each<[string, object, object]>([
+    ['jti is missing', { jti: undefined }, {}],
+    ['jti is longer than 255 characters', { jti: 'j'.repeat(256) }, {}],
+    ['sub is no client_id, which has 1 to 255 characters', by('s'.repeat(256)), {}],
+    ['RS256, PS256, ES256, ES384, EdDSA, Ed25519', {}, { alg: 'HS256' }],
+    ['the client_id, as sub is, or for federated_jwt an issuer that this server trusts', { iss: 'another' }, {}],
+    [`${ISSUER} or https://second.test`, { aud: 'https://other.test' }, {}],
+    ['300', { exp: NOW + 331 }, {}],
+  ])('tells everybody what an assertion should have, or what is wrong: %s', async (shown, claims, header) => {
+    const answer = await world().authenticate.execute(presented(assertionOf(claims, header)));
+    expect(answer).toMatchObject({ ok: false, problem: { shown } });
   });
 
   it.each<[RefusalReason, string, string | undefined, object, object?, Seal?]>([
@@ -753,9 +865,9 @@ describe('AuthenticateByKey', () => {
     'refuses as %s, after one look-up and one verification: %s',
     async (reason, _what, clientId, claims, header = {}, seal = KEY.seal) => {
       const { authenticate, calls, store } = world();
-      const answer = await authenticate.execute(presented(assertionOf(claims, header, seal)));
+      const response = await authenticate.execute(presented(assertionOf(claims, header, seal)));
       const problem = { code: 'invalid_client', reason, ...(clientId && { clientId }) };
-      expect(answer).toEqual({ ok: false, problem });
+      expect(response).toEqual({ ok: false, problem });
       expect(calls).toEqual(['look up', 'verify']);
       expect(store.load.used).toBe(0);
     },
@@ -766,8 +878,8 @@ describe('AuthenticateByKey', () => {
     ['registration_broken', 'scopeless'],
   ])('refuses as %s, with the right key, and records nothing', async (reason, clientId) => {
     const { authenticate, store } = world();
-    const answer = await authenticate.execute(presented(assertionOf(by(clientId))));
-    expect(answer).toEqual({ ok: false, problem: { code: 'invalid_client', reason, clientId } });
+    const response = await authenticate.execute(presented(assertionOf(by(clientId))));
+    expect(response).toEqual({ ok: false, problem: { code: 'invalid_client', reason, clientId } });
     expect(store.load.used).toBe(0);
   });
 
@@ -775,8 +887,8 @@ describe('AuthenticateByKey', () => {
     const { authenticate, clock } = world();
     const assertion = assertionOf({ exp: NOW + 300 });
     const use = async () => {
-      const answer = await authenticate.execute(presented(assertion));
-      return answer.ok ? 'accepted' : answer.problem.reason;
+      const response = await authenticate.execute(presented(assertion));
+      return response.ok ? 'accepted' : response.problem.reason;
     };
     expect(await use()).toBe('accepted');
     expect(await use()).toBe('assertion_replayed');
@@ -814,15 +926,18 @@ describe('AuthenticateByKey', () => {
 describe('UseAssertion', () => {
   const useOf = (assertionId: string): AssertionUse => ({ clientId: 'client', assertionId, keptSeconds: 60 });
 
-  /** A store whose batches wait for their answers. */
+  /** A store whose batches wait for their responses. */
   function world() {
-    const batches: { readonly ids: readonly string[]; answer(outcomes: readonly UseOutcome[]): void; fail(): void }[] =
-      [];
+    const batches: {
+      readonly ids: readonly string[];
+      response(outcomes: readonly UseOutcome[]): void;
+      fail(): void;
+    }[] = [];
     const useAssertion = new UseAssertion({
       use(uses) {
         const { promise, resolve, reject } = Promise.withResolvers<readonly UseOutcome[]>();
         const fail = () => reject(new DependencyUnavailable('used assertions', new Error('out of reach')));
-        batches.push({ ids: uses.map(({ assertionId }) => assertionId), answer: resolve, fail });
+        batches.push({ ids: uses.map(({ assertionId }) => assertionId), response: resolve, fail });
         return promise;
       },
     });
@@ -841,10 +956,10 @@ describe('UseAssertion', () => {
     const more = ['2', '3', '2'].map((id) => useAssertion.execute(useOf(id)));
     await turn();
     expect(batches.map(({ ids }) => ids)).toEqual([['1']]);
-    batches[0]?.answer(['first']);
+    batches[0]?.response(['first']);
     await turn();
     expect(batches.map(({ ids }) => ids)).toEqual([['1'], ['2', '3', '2']]);
-    batches[1]?.answer(['first', 'replayed', 'replayed']);
+    batches[1]?.response(['first', 'replayed', 'replayed']);
     expect(await Promise.all([first, ...more])).toEqual(['first', 'first', 'replayed', 'replayed']);
     await turn();
     expect(batches).toHaveLength(2);
@@ -856,7 +971,7 @@ describe('UseAssertion', () => {
     for (const size of [200, 200, 50]) {
       await turn();
       expect(batches.at(-1)?.ids).toHaveLength(size);
-      batches.at(-1)?.answer(Array<UseOutcome>(size).fill('first'));
+      batches.at(-1)?.response(Array<UseOutcome>(size).fill('first'));
     }
     expect(new Set(await Promise.all(uses))).toEqual(new Set(['first']));
   });
@@ -865,7 +980,7 @@ describe('UseAssertion', () => {
     const { batches, useAssertion } = world();
     const outcomes = ['1', '2', '3'].map((id) => useAssertion.execute(useOf(id)));
     await turn();
-    batches[0]?.answer(['first', 'client_full', 'full']);
+    batches[0]?.response(['first', 'client_full', 'full']);
     const [one, two, three] = await Promise.allSettled(outcomes);
     expect(one).toEqual({ status: 'fulfilled', value: 'first' });
     expect([two, three]).toEqual([
@@ -887,7 +1002,7 @@ describe('UseAssertion', () => {
     }
     const next = useAssertion.execute(useOf('3'));
     await turn();
-    batches[1]?.answer(['first']);
+    batches[1]?.response(['first']);
     expect(await next).toBe('first');
   });
 });
@@ -954,7 +1069,9 @@ describe('AuthenticateByIdentity', () => {
       return read.ok ? [read.value] : [];
     });
     const useCase = new AuthenticateByIdentity({
-      issuers: new TrustedIssuers([{ issuer: ISSUER, audience: AUDIENCE, algorithms: ['RS256'], preset: 'none' }]),
+      issuers: new TrustedIssuers([
+        { issuer: ISSUER, audience: AUDIENCE, algorithms: ['RS256', 'PS256'], preset: 'none' },
+      ]),
       issuerKeys: {
         keysOf(asked) {
           if (asked === issuer) return { keys: jwks, current };
@@ -1002,20 +1119,21 @@ describe('AuthenticateByIdentity', () => {
     ]);
   });
 
-  test.each<[string, object, object]>([
-    ['another audience', { aud: 'https://other.test' }, {}],
-    ['two audiences', { aud: [AUDIENCE, 'https://other.test'] }, {}],
-    ['another issuer', { iss: 'https://evil.test' }, {}],
-    ['an end in the past', { exp: NOW }, {}],
-    ['a beginning that is more than 30 s ahead', { nbf: NOW + 31 }, {}],
-    ['a time of issue that is more than 30 s ahead', { iat: NOW + 31 }, {}],
-    ['an age of more than an hour', { iat: NOW - 3_601 }, {}],
-    ['a long life without iat', { iat: undefined, exp: NOW + 3_601 }, {}],
-    ['another algorithm', {}, { header: { alg: 'ES256' } }],
-    ['another type', {}, { header: { typ: 'at+jwt' } }],
-  ])('refuses %s without a verification and a look-up', async (_what, claims, options) => {
+  test.each<[string, RefusalReason, string | undefined, object, object?]>([
+    ['another audience', 'assertion_audience_wrong', AUDIENCE, { aud: 'https://other.test' }],
+    ['two audiences', 'assertion_audience_wrong', AUDIENCE, { aud: [AUDIENCE, 'https://other.test'] }],
+    ['another issuer', 'assertion_issuer_untrusted', undefined, { iss: 'https://evil.test' }],
+    ['an end in the past', 'assertion_expired', undefined, { exp: NOW }],
+    ['a beginning that is more than 30 s ahead', 'assertion_not_yet_valid', undefined, { nbf: NOW + 31 }],
+    ['a time of issue that is more than 30 s ahead', 'assertion_not_yet_valid', undefined, { iat: NOW + 31 }],
+    ['an age of more than an hour', 'assertion_too_old', '3600', { iat: NOW - 3_601 }],
+    ['a long life without iat', 'assertion_lifetime_too_long', '3600', { iat: undefined, exp: NOW + 3_601 }],
+    ['another algorithm', 'assertion_algorithm_refused', 'RS256, PS256', {}, { header: { alg: 'ES256' } }],
+    ['another type', 'assertion_type_refused', undefined, {}, { header: { typ: 'at+jwt' } }],
+  ])('refuses %s without a verification and a look-up', async (_what, reason, shown, claims, options = {}) => {
     const { execute, counting } = setUp();
-    expect(await execute(claims, options)).toMatchObject({ code: 'invalid_client' });
+    const expected = { code: 'invalid_client', reason, ...(shown !== undefined && { shown }) };
+    expect(await execute(claims, options)).toStrictEqual(expected);
     expect([counting.verifications, counting.lookups]).toEqual([0, []]);
   });
 
@@ -1195,9 +1313,9 @@ describe('ExplainAssertion', () => {
   });
 
   test('says why the keys cannot be fetched, and explains the rest', async () => {
-    const fetchKeys = () => Promise.reject(new Error('no answer in time'));
+    const fetchKeys = () => Promise.reject(new Error('no response in time'));
     const explanation = await explain({}, { fetchKeys });
-    expect(explanation).toMatchObject({ clientId: 'billing', signature: { unavailable: 'no answer in time' } });
+    expect(explanation).toMatchObject({ clientId: 'billing', signature: { unavailable: 'no response in time' } });
     expect(explanation).not.toHaveProperty('reason');
   });
 

@@ -595,7 +595,7 @@ describe('clientChangeEvents', () => {
     store = new InMemoryClientStore(ids, recorder);
   });
 
-  it('records a new client, a change and a removal, each with an id of its own', async () => {
+  it('records a new client, a change and a removal, each with its own id', async () => {
     await store.add(A_CLIENT);
     await store.change(ID, secretEdit(lock));
     await store.remove(ID);
@@ -636,7 +636,7 @@ describe('clientChangeEvents', () => {
     expect(changeLog.events().at(-1)).toMatchObject({ changed: ['state'] });
   });
 
-  it('shows only the members that differ', async () => {
+  it('shows only the fields that differ', async () => {
     await store.add(A_CLIENT);
     const resources = ['https://api.example/'];
     await store.change(ID, ({ clientSecret }) => success({ clientSecret, details: { ...NO_DETAILS, resources } }));

@@ -13,7 +13,7 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 import type { KeyProvider, SigningKey } from '../../application/ports/key-provider.ts';
 import type { TokenSigner } from '../../application/ports/token-signer.ts';
 import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
-import { readCosts } from '../../application/storage-figures.ts';
+import { followCosts, readCosts } from '../../application/storage-figures.ts';
 import { IssuedTokens } from '../../application/token-reuse/issued-tokens.ts';
 import { type AccessTokenClaims, scopesOf, TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
 import { ClientRegistration, type ClientRegistrationFields } from '../../domain/client-registration.ts';
@@ -511,8 +511,8 @@ describe('AuthorizeRequest', () => {
     );
 
     it('does not name the client of another issuer', async () => {
-      const answer = await ask({ claims: { iss: 'x', aud: 'x' }, audience });
-      expect(answer).toEqual(refused('invalid_token', 'token_issuer_foreign'));
+      const response = await ask({ claims: { iss: 'x', aud: 'x' }, audience });
+      expect(response).toEqual(refused('invalid_token', 'token_issuer_foreign'));
     });
   });
 
@@ -589,8 +589,8 @@ describe('AuthorizeRequest', () => {
     });
 
     it('reports an expired token as expired, even if it also lacks a scope', async () => {
-      const answer = await ask({ required: 'admin', at: CLAIMS.exp });
-      expect(answer).toEqual(refused('invalid_token', 'token_expired', CLAIMS.sub));
+      const response = await ask({ required: 'admin', at: CLAIMS.exp });
+      expect(response).toEqual(refused('invalid_token', 'token_expired', CLAIMS.sub));
     });
   });
 
@@ -817,7 +817,7 @@ describe('Batches', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('lets an outcome be a promise of its own, which fails alone', async () => {
+  it('lets an outcome be its own promise, which fails alone', async () => {
     const batches = new Batches(
       (items: readonly number[]) =>
         items.map((item) => (item === 2 ? Promise.reject(new Error('alone')) : Promise.resolve(item))),
@@ -853,17 +853,32 @@ describe('the costs of stored secrets', () => {
     expect({ found, answers }).toEqual({ found: [[12]], answers: [] });
   });
 
+  it('reads them for a storage when it is asked to, and not again once the storage is closed', async () => {
+    const calls: string[] = [];
+    const storage = {
+      name: 'client repository',
+      readiness: () => ({ ready: true }) as const,
+      close: async () => void calls.push('close'),
+    };
+    const { readCosts: read, dependency } = followCosts(storage, async () => [10, 12]);
+    expect([dependency.name, dependency.readiness()]).toEqual(['client repository', { ready: true }]);
+    await dependency.close();
+    await read((costs) => calls.push(costs.join()));
+    await dependency.close();
+    expect(calls).toEqual(['close', '10,12', 'close']);
+  });
+
   it('does not try again when it is closed', async () => {
     let asked = 0;
-    const answer = Promise.withResolvers<undefined>();
+    const response = Promise.withResolvers<undefined>();
     const find = () => {
       asked += 1;
-      return answer.promise;
+      return response.promise;
     };
     const reading = readCosts(find, () => {}, 0);
     const started = reading.start();
     reading.close();
-    answer.resolve(undefined);
+    response.resolve(undefined);
     await started;
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(asked).toBe(1);

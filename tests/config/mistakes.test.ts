@@ -38,7 +38,7 @@ async function messagesOf({ set = {}, files = {}, mode = 0o600 }: Mistake): Prom
   });
   const environment = { ...BASE, ...set, ...Object.fromEntries(paths) };
   const { stdout, stderr } = await runInProcess(inspectService, [], environment);
-  // Ports are opened at the start.
+  // Ports are opened at startup.
   const started = set['HOST'] === undefined ? undefined : await startFromEnvironment(environment);
   if (started?.ok) await started.value.stop('immediate');
   return [stdout, stderr, ...(started ? problemsIn(started) : [])].join('\n');
@@ -132,7 +132,7 @@ describe('a mistake of an operator', () => {
         await database.query(`create table clients (id int, name text); grant select on clients to ${role.name}`);
         return doctorAt(role.url).finally(() => database.query('drop table clients'));
       },
-      /that of another application, give the service a schema or a database of its own: \?options=-c%20search_path/,
+      /that of another application, give the service its own schema or database: \?options=-c%20search_path/,
     ],
     [
       'a table without a grant',

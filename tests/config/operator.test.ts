@@ -4,7 +4,7 @@ import { PARTS } from '../../config/parts.ts';
 import { heldVerification, settled, slotRequest, verifyInSlot } from '../contracts/verification-slots.ts';
 import { documentedMetrics, METRICS_OF_CONNECTIONS, METRICS_OF_POSTGRES } from '../support/documented-metrics.ts';
 import { freePort } from '../support/free-port.ts';
-import { getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../support/http.ts';
+import { getAccessToken, type HttpResponse, requestToken, send, sendRaw } from '../support/http.ts';
 import { readSamples, type Sample, total } from '../support/read-samples.ts';
 import {
   GOOD_CLIENT,
@@ -144,9 +144,9 @@ describe('the status of the service', () => {
     ['an id that no request had', async () => '00000000-0000-4000-8000-000000000000'],
     ['no id', async () => '%00'],
   ])('answers 404 for %s', async (_what, requestId) => {
-    const answer = await asOperator(url, `/status/refusals/${await requestId()}`);
-    expect(answer.status).toBe(404);
-    expect(answer.json()).toEqual({ error: 'not_found' });
+    const response = await asOperator(url, `/status/refusals/${await requestId()}`);
+    expect(response.status).toBe(404);
+    expect(response.json()).toEqual({ error: 'not_found' });
   });
 
   it('has the last refusals of registered clients, and of one', async () => {
@@ -188,7 +188,7 @@ describe('the metrics of the management port', () => {
   const REQUESTS = 'auth_requests_total';
   const FORM = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
 
-  const scrape = (): Promise<HttpAnswer> => send(url, '/metrics');
+  const scrape = (): Promise<HttpResponse> => send(url, '/metrics');
   const samples = async (): Promise<readonly Sample[]> => readSamples((await scrape()).text);
 
   /** By how much the action increases the count of requests with these labels. */
@@ -199,11 +199,11 @@ describe('the metrics of the management port', () => {
   }
 
   it('are text in the Prometheus format, which no cache may store', async () => {
-    const answer = await scrape();
-    expect(answer.status).toBe(200);
-    expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
-    expect(answer.headers['cache-control']).toBe('no-store');
-    expect(readSamples(answer.text).length).toBeGreaterThan(10);
+    const response = await scrape();
+    expect(response.status).toBe(200);
+    expect(response.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(response.headers['cache-control']).toBe('no-store');
+    expect(readSamples(response.text).length).toBeGreaterThan(10);
   });
 
   it('have only our own names, each with a help text', async () => {
@@ -368,9 +368,9 @@ describe('the management port, called by a name', () => {
   const PATHS = ['/metrics', '/status', '/status/data', '/status/refusals/1', '/openapi.json', '/unknown'];
 
   it.each(PATHS)('refuses %s by the name of a stranger, with 421 and the setting to change', async (path) => {
-    const answer = await send(url, path, { headers: REBOUND });
-    expect([answer.status, answer.headers['www-authenticate']]).toEqual([421, undefined]);
-    expect(answer.json()).toEqual({
+    const response = await send(url, path, { headers: REBOUND });
+    expect([response.status, response.headers['www-authenticate']]).toEqual([421, undefined]);
+    expect(response.json()).toEqual({
       error: 'misdirected_request',
       error_description: expect.stringContaining('MANAGEMENT_ALLOWED_HOSTS'),
     });
@@ -411,17 +411,17 @@ describe('the management port, called by a name', () => {
 
 describe('the management port', () => {
   it('reports that the process is alive', async () => {
-    const answer = await send(url, '/livez');
-    expect(answer.status).toBe(200);
-    expect(answer.json()).toEqual({ status: 'alive' });
-    expect(answer.headers['cache-control']).toBe('no-store');
+    const response = await send(url, '/livez');
+    expect(response.status).toBe(200);
+    expect(response.json()).toEqual({ status: 'alive' });
+    expect(response.headers['cache-control']).toBe('no-store');
   });
 
   it('reports that the service is ready, with each check', async () => {
     expect(total(readSamples((await send(url, '/metrics')).text), 'auth_ready')).toBe(1);
-    const answer = await send(url, '/readyz');
-    expect(answer.status).toBe(200);
-    expect(answer.json()).toEqual({
+    const response = await send(url, '/readyz');
+    expect(response.status).toBe(200);
+    expect(response.json()).toEqual({
       status: 'ready',
       checks: [
         { name: 'service', ready: true },
@@ -432,9 +432,9 @@ describe('the management port', () => {
   });
 
   it('reports that tokens can be verified, with what that needs', async () => {
-    const answer = await send(url, '/readyz/verification');
-    expect(answer.status).toBe(200);
-    expect(answer.json()).toEqual({
+    const response = await send(url, '/readyz/verification');
+    expect(response.status).toBe(200);
+    expect(response.json()).toEqual({
       status: 'ready',
       checks: [
         { name: 'service', ready: true },
@@ -450,9 +450,9 @@ describe('the management port', () => {
   });
 
   it('accepts only GET and HEAD', async () => {
-    const answer = await send(url, '/readyz', { method: 'POST' });
-    expect(answer.status).toBe(405);
-    expect(answer.headers['allow']).toBe('GET, HEAD');
+    const response = await send(url, '/readyz', { method: 'POST' });
+    expect(response.status).toBe(405);
+    expect(response.headers['allow']).toBe('GET, HEAD');
   });
 
   it('is separate from the public port, which does not serve health checks', async () => {
@@ -469,9 +469,9 @@ describe('the management port', () => {
   it('reports that the service is not ready while it stops, with the reason', async () => {
     // The last test of this service.
     service.container.resolve(PARTS.lifecycle).state = 'stopping';
-    const answer = await send(url, '/readyz');
-    expect(answer.status).toBe(503);
-    expect(answer.json()).toEqual({
+    const response = await send(url, '/readyz');
+    expect(response.status).toBe(503);
+    expect(response.json()).toEqual({
       status: 'not_ready',
       checks: [
         { name: 'service', ready: false, reason: 'stopping', fix: expect.stringMatching(/^wait/) },
@@ -496,9 +496,9 @@ describe('the management port, while the database is unavailable', () => {
         MANAGEMENT_PORT: String(managementPort),
       },
     });
-    const answer = await send(url, '/readyz');
-    expect(answer.status).toBe(503);
-    expect(answer.json()).toMatchObject({
+    const response = await send(url, '/readyz');
+    expect(response.status).toBe(503);
+    expect(response.json()).toMatchObject({
       status: 'not_ready',
       checks: expect.arrayContaining([
         {
@@ -524,9 +524,9 @@ describe('the management port, while the database is unavailable', () => {
         MANAGEMENT_PORT: String(managementPort),
       },
     });
-    const answer = await send(`http://127.0.0.1:${managementPort}`, '/readyz/verification');
-    expect(answer.status).toBe(503);
-    expect(answer.json()).toEqual({
+    const response = await send(`http://127.0.0.1:${managementPort}`, '/readyz/verification');
+    expect(response.status).toBe(503);
+    expect(response.json()).toEqual({
       status: 'not_ready',
       checks: [
         { name: 'service', ready: true },

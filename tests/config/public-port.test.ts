@@ -8,7 +8,7 @@ import { PARTS } from '../../config/parts.ts';
 import { hostHint } from '../../config/settings/platform.ts';
 import { readSettings } from '../../config/settings/settings.ts';
 import { FORM, get, post } from '../hostile/hostile-request.ts';
-import { openRawExchange, readAnswers } from '../hostile/raw-exchange.ts';
+import { openRawExchange, readResponses } from '../hostile/raw-exchange.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, requestToken, send } from '../support/http.ts';
 import { createHttpServer } from '../support/http-server.ts';
@@ -136,8 +136,8 @@ describe('the public port with HEALTH_ON_PUBLIC_PORT', () => {
   afterAll(() => service.stop());
 
   it.each(PROBES)('answers %s without a token', async (path) => {
-    const answer = await send(service.url, path, { headers: { Host: 'any.name' } });
-    expect([answer.status, answer.headers['cache-control']]).toEqual([200, 'no-store']);
+    const response = await send(service.url, path, { headers: { Host: 'any.name' } });
+    expect([response.status, response.headers['cache-control']]).toEqual([200, 'no-store']);
   });
 
   it.each(OF_THE_OPERATOR)('has no %s without MANAGEMENT_TOKEN', async (path) => {
@@ -179,8 +179,8 @@ describe('the public port with HEALTH_ON_PUBLIC_PORT and MANAGEMENT_TOKEN', () =
   });
 
   it('still asks for an access token at every other path', async () => {
-    const answer = await send(service.url, '/nowhere');
-    expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer']);
+    const response = await send(service.url, '/nowhere');
+    expect([response.status, response.headers['www-authenticate']]).toEqual([401, 'Bearer']);
     expect((await asOperator(service.url, '/nowhere')).status).toBe(401);
     expect((await asOperator(service.url, '/status/refusals/unknown')).status).toBe(404);
   });
@@ -241,7 +241,7 @@ async function statusesFor(port: number, writes: readonly string[]): Promise<rea
     await new Promise((resolve) => setImmediate(resolve));
   }
   await exchange.closed;
-  return readAnswers(exchange.received()).map(({ status }) => status);
+  return readResponses(exchange.received()).map(({ status }) => status);
 }
 
 describe('a public port behind a proxy that speaks the PROXY protocol', () => {
@@ -294,7 +294,7 @@ describe('a public port behind a proxy that speaks the PROXY protocol', () => {
     exchange.write(text(proxyV1('198.51.100.7'), get('/')));
     exchange.end();
     await exchange.closed;
-    expect(readAnswers(exchange.received()).map(({ status }) => status)).toEqual([401]);
+    expect(readResponses(exchange.received()).map(({ status }) => status)).toEqual([401]);
   });
 
   it.each([
@@ -302,7 +302,7 @@ describe('a public port behind a proxy that speaks the PROXY protocol', () => {
     ['a malformed header', 'PROXY TCP4 here there 1 2\r\n'],
     ['a header that does not end', `PROXY UNKNOWN ${'x'.repeat(300)}`],
     ['TLS', '\x16\x03\x01\x02\x00\x01'],
-  ])('closes a connection of the proxy without an answer: %s', async (_name, bytes) => {
+  ])('closes a connection of the proxy without a response: %s', async (_name, bytes) => {
     expect(await statusesFor(service.port, [bytes])).toEqual([]);
   });
 
@@ -379,7 +379,7 @@ describe('a proxy that does not send its header', () => {
   });
 });
 
-it('PROXY_PROTOCOL without TRUSTED_PROXIES is a problem at the start', () => {
+it('PROXY_PROTOCOL without TRUSTED_PROXIES is a problem at startup', () => {
   const settings = readSettings({ CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'a.json', PROXY_PROTOCOL: 'true' });
   expect(problemsIn(settings)).toEqual(['TRUSTED_PROXIES: is required if PROXY_PROTOCOL is true']);
 });
@@ -415,7 +415,7 @@ describe('TOKEN_REUSE_SECONDS', () => {
     const issued = lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'token_issued');
     expect(issued.map(({ reused }) => reused)).toEqual([undefined, true, undefined]);
     const { exp = 0 } = decodeJwt(String(first.json()['access_token']));
-    // The event is recorded within a second after the answer was decided.
+    // The event is recorded within a second after the response was decided.
     expect([0, 1]).toContain(Number(again.json()['expires_in']) - (exp - issued[1].at));
     expect(issued[1].token_id).toBe(issued[0].token_id);
     expect(issued[1].request_id).not.toBe(issued[0].request_id);

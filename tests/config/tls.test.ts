@@ -12,7 +12,7 @@ import { PARTS } from '../../config/parts.ts';
 import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import { success } from '../../domain/result.ts';
 import { FORM, get, post } from '../hostile/hostile-request.ts';
-import { readAnswers } from '../hostile/raw-exchange.ts';
+import { readResponses } from '../hostile/raw-exchange.ts';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { createHttpServer } from '../support/http-server.ts';
 import { problemsIn } from '../support/problems.ts';
@@ -63,7 +63,7 @@ async function exchange(port: number, bytes: string, options: ConnectionOptions 
   const [protocol, alpn] = [socket.getProtocol(), socket.alpnProtocol];
   socket.write(bytes, 'latin1');
   await once(socket, 'close');
-  return { statuses: readAnswers(received).map(({ status }) => status), subjectaltname, protocol, alpn };
+  return { statuses: readResponses(received).map(({ status }) => status), subjectaltname, protocol, alpn };
 }
 
 const events = (service: ServiceUnderTest, event: string) =>
@@ -78,12 +78,12 @@ describe('the public port with TLS', () => {
   afterAll(async () => service.stop());
 
   it.each(['TLSv1.2', 'TLSv1.3'] as const)('answers with %s', async (version) => {
-    const answer = await exchange(service.port, post(FORM), {
+    const response = await exchange(service.port, post(FORM), {
       minVersion: version,
       maxVersion: version,
       ALPNProtocols: ['h2', 'http/1.1'],
     });
-    expect(answer).toMatchObject({ statuses: [200], protocol: version, alpn: 'http/1.1' });
+    expect(response).toMatchObject({ statuses: [200], protocol: version, alpn: 'http/1.1' });
     expect(service.logLines().findLast(({ request_id }) => request_id)).toMatchObject({ remote_address: '127.0.0.1' });
   });
 
@@ -238,8 +238,8 @@ describe('the public port with TLS behind a proxy that speaks the PROXY protocol
       raw.cork();
       raw.write(header);
       setImmediate(() => raw.uncork());
-      const answer = await exchange(service.port, post(FORM), { socket: raw });
-      expect(answer.statuses).toEqual([200]);
+      const response = await exchange(service.port, post(FORM), { socket: raw });
+      expect(response.statuses).toEqual([200]);
       expect(service.logLines().findLast(({ request_id }) => request_id)).toMatchObject({ remote_address: address });
     }
     const without = connectPlain({ port: service.port, host: '127.0.0.1' });
@@ -310,7 +310,7 @@ describe('a client that does not finish its handshake', () => {
   });
 });
 
-describe('settings of TLS at the start', () => {
+describe('settings of TLS at startup', () => {
   const [chain, key] = textsOf(authority.issue('DNS:auth.test'));
   const [otherChain, otherKey] = textsOf(authority.issue('DNS:other.test'));
   const problemsOf = (environment: Readonly<Record<string, string>>, files: Readonly<Record<string, string>> = {}) => {

@@ -9,7 +9,7 @@ export interface PreparedRequest {
   readonly body: string | undefined;
 }
 
-export interface Answer {
+export interface TargetResponse {
   readonly status: number;
   /** By name, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export interface Answer {
 }
 
 /** Where the rows are sent: a server behind a socket, or a function. */
-export type Target = (request: PreparedRequest) => Promise<Answer>;
+export type Target = (request: PreparedRequest) => Promise<TargetResponse>;
 
 export interface Subject {
   readonly send: Target;
@@ -29,7 +29,7 @@ export interface Subject {
 
 export interface RowResult {
   readonly row: Row;
-  /** What the answer lacks; none if the row holds. */
+  /** What the response lacks; none if the row holds. */
   readonly problems: readonly string[];
 }
 
@@ -38,13 +38,13 @@ const CHANGING = new Set(['date', 'x-request-id', 'connection', 'keep-alive', 't
 
 /** Sends the rows one after the other, each once, and says which hold. */
 export async function checkRows(rows: readonly Row[], subject: Subject): Promise<readonly RowResult[]> {
-  const answers = new Map<string, Answer>();
+  const answers = new Map<string, TargetResponse>();
   const results: RowResult[] = [];
   for (const row of rows) {
     const issued = answers.values().map(tokenOf).find(Boolean) ?? 'no.token.yet';
-    const answer = await subject.send(prepare(row.request, subject, issued));
-    answers.set(row.name, answer);
-    results.push({ row, problems: problemsOf(answer, row.expect, answers) });
+    const response = await subject.send(prepare(row.request, subject, issued));
+    answers.set(row.name, response);
+    results.push({ row, problems: problemsOf(response, row.expect, answers) });
   }
   return results;
 }
@@ -68,40 +68,44 @@ function prepare(request: RowRequest, subject: Subject, issued: string): Prepare
   };
 }
 
-function problemsOf(answer: Answer, expected: Expectation, earlier: ReadonlyMap<string, Answer>): readonly string[] {
-  const members = jsonOf(answer);
-  const { status, error, headers = {}, members: values = {}, without = [], sameAs, noBody } = expected;
+function problemsOf(
+  response: TargetResponse,
+  expected: Expectation,
+  earlier: ReadonlyMap<string, TargetResponse>,
+): readonly string[] {
+  const fields = jsonOf(response);
+  const { status, error, headers = {}, fields: values = {}, without = [], sameAs, noBody } = expected;
   const wrong: string[] = [];
-  if (answer.status !== status) wrong.push(`status ${answer.status} instead of ${status}`);
-  if (error !== undefined && members['error'] !== error)
-    wrong.push(`error ${text(members['error'])} instead of ${error}`);
+  if (response.status !== status) wrong.push(`status ${response.status} instead of ${status}`);
+  if (error !== undefined && fields['error'] !== error)
+    wrong.push(`error ${text(fields['error'])} instead of ${error}`);
   for (const [name, pattern] of Object.entries(headers)) {
-    if (!pattern.test(answer.headers[name] ?? '')) wrong.push(`${name}: ${answer.headers[name] ?? 'absent'}`);
+    if (!pattern.test(response.headers[name] ?? '')) wrong.push(`${name}: ${response.headers[name] ?? 'absent'}`);
   }
   for (const [name, pattern] of Object.entries(values)) {
     // Never the value, which may be a token.
-    if (!pattern.test(text(members[name])))
-      wrong.push(`member ${name} is ${name in members ? 'of another form' : 'absent'}`);
+    if (!pattern.test(text(fields[name])))
+      wrong.push(`field ${name} is ${name in fields ? 'of another form' : 'absent'}`);
   }
-  for (const name of without) if (name in members) wrong.push(`member ${name} is present`);
-  if (noBody && answer.text !== '') wrong.push('a body');
+  for (const name of without) if (name in fields) wrong.push(`field ${name} is present`);
+  if (noBody && response.text !== '') wrong.push('a body');
   const other = sameAs === undefined ? undefined : earlier.get(sameAs);
-  if (other !== undefined && lookOf(answer) !== lookOf(other)) wrong.push(`differs from the answer to "${sameAs}"`);
+  if (other !== undefined && lookOf(response) !== lookOf(other)) wrong.push(`differs from the response to "${sameAs}"`);
   return wrong;
 }
 
-/** What a caller sees of an answer, apart from what differs each time. */
-function lookOf({ status, headers, text }: Answer): string {
+/** What a caller sees of a response, apart from what differs each time. */
+function lookOf({ status, headers, text }: TargetResponse): string {
   const fields = Object.entries(headers).filter(([name]) => !CHANGING.has(name));
   return JSON.stringify([status, fields.toSorted(), text]);
 }
 
-function tokenOf(answer: Answer): string {
-  const { access_token: token } = jsonOf(answer);
+function tokenOf(response: TargetResponse): string {
+  const { access_token: token } = jsonOf(response);
   return typeof token === 'string' ? token : '';
 }
 
-function jsonOf({ text }: Answer): Readonly<Record<string, unknown>> {
+function jsonOf({ text }: TargetResponse): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? { ...value } : {};

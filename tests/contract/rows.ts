@@ -13,17 +13,17 @@ export interface RowRequest {
   readonly body?: string;
 }
 
-/** What an answer must have. */
+/** What a response must have. */
 export interface Expectation {
   readonly status: number;
   readonly error?: string;
   /** By name, in lower case: what the value must match. */
   readonly headers?: Readonly<Record<string, RegExp>>;
-  /** Members of the body, and what their values must match as text. */
-  readonly members?: Readonly<Record<string, RegExp>>;
-  /** Members that the body must not have. */
+  /** Fields of the body, and what their values must match as text. */
+  readonly fields?: Readonly<Record<string, RegExp>>;
+  /** Fields that the body must not have. */
   readonly without?: readonly string[];
-  /** The row whose answer has the same status, body and names of header fields. */
+  /** The row whose response has the same status, body and names of header fields. */
   readonly sameAs?: string;
   readonly noBody?: true;
 }
@@ -70,11 +70,11 @@ const row = (severity: Severity, source: string, name: string, request: RowReque
 export const TOKEN_ROWS: readonly Row[] = [
   row('must', 'RFC 6749 5.1', 'a token for the right credentials', token(GOOD), {
     status: 200,
-    members: { access_token: /^[\w-]+\.[\w-]+\.[\w-]+$/, token_type: /^bearer$/i, expires_in: /^[1-9]\d*$/ },
+    fields: { access_token: /^[\w-]+\.[\w-]+\.[\w-]+$/, token_type: /^bearer$/i, expires_in: /^[1-9]\d*$/ },
     without: ['refresh_token', 'error'],
     headers: { 'content-type': /^application\/json/, 'cache-control': /no-store/, pragma: /no-cache/ },
   }),
-  row('ours', 'contract', 'an id on every answer', token(GOOD), {
+  row('ours', 'contract', 'an id on every response', token(GOOD), {
     status: 200,
     headers: { 'x-request-id': /^[\w-]{8,}$/ },
   }),
@@ -309,12 +309,12 @@ const OTHER_ROWS: readonly Row[] = [
   }),
   row('must', 'RFC 7517 5', 'the key set, with a token', bearer('/oauth2/jwks'), {
     status: 200,
-    members: { keys: /"kid"/ },
+    fields: { keys: /"kid"/ },
     headers: { 'content-type': /^application\/(jwk-set\+)?json/ },
   }),
   row('must', 'RFC 8414 3.2', 'the metadata, with a token', bearer('/.well-known/oauth-authorization-server'), {
     status: 200,
-    members: { issuer: /./, token_endpoint: /\/oauth2\/token$/ },
+    fields: { issuer: /./, token_endpoint: /\/oauth2\/token$/ },
   }),
   row(
     'must',

@@ -1,12 +1,12 @@
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
-import type { Answer, PreparedRequest, Target } from './check.ts';
+import type { PreparedRequest, Target, TargetResponse } from './check.ts';
 
-/** Milliseconds until an answer has to be there. */
+/** Milliseconds until a response has to be there. */
 const ANSWER_MS = 10_000;
 
-/** A server behind a socket. Each request has a connection of its own. */
+/** A server behind a socket. Each request has its own connection. */
 export function serverAt(base: URL): Target {
   const send = base.protocol === 'https:' ? requestHttps : requestHttp;
   return ({ method, path, headers, body }) =>
@@ -31,7 +31,7 @@ export function serverAt(base: URL): Target {
 
 /** A function from a Request to a Response. */
 export function functionTarget(fetch: (request: Request) => Promise<Response>, base: string): Target {
-  return async ({ method, path, headers, body }: PreparedRequest): Promise<Answer> => {
+  return async ({ method, path, headers, body }: PreparedRequest): Promise<TargetResponse> => {
     const request = new Request(`${base}${path}`, {
       method,
       headers: headers.map(([name, value]) => [name, value] as [string, string]),

@@ -46,7 +46,7 @@ export function describeAuditLog(
       SIGNING,
       { event: 'key_retired', at: 1_800_000_000, key_id: 'a-key' },
       { event: 'key_revoked', at: 1_800_000_000, key_id: 'a-key' },
-    ])('keeps every member of $event', async (event) => {
+    ])('keeps every field of $event', async (event) => {
       const { auditLog, recorded } = await fresh();
       await auditLog.record(event);
       expect(await recorded()).toEqual([event]);

@@ -66,7 +66,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       expect(registration.scope.toString()).toBe('read write');
     });
 
-    test('gives each registration an id of its own that never changes', async () => {
+    test('gives each registration its own id that never changes', async () => {
       await under.add(A_CLIENT);
       await under.add({ ...A_CLIENT, clientId: 'client-2' });
       const ids = await Promise.all(['client-1', 'client-2', 'client-1'].map(async (id) => idOf(await find(id))));
@@ -104,7 +104,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       ['all of RFC 6749 appendix A.1', String.fromCharCode(...Array.from({ length: 95 }, (_, code) => code + 0x20))],
       ['255 characters of four bytes', '\u{1F511}'.repeat(255)],
       ['the replacement character', '\ufffd'],
-      ['the name of a prototype member', '__proto__'],
+      ['the name of a prototype field', '__proto__'],
     ])('finds a client id with %s and distinguishes it from similar ids', async (_what, clientId) => {
       await under.add({ ...A_CLIENT, clientId });
       for (const similar of ['client', 'caf\u00e9', 'cafe\u0301', '\ud800', 'toString'].filter(

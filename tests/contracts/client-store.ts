@@ -85,7 +85,7 @@ export function describeClientStore(
       expect(await clientsOf('client-1')).toEqual([]);
     });
 
-    it('stores a client unchanged with an id of its own, and finds it', async () => {
+    it('stores a client unchanged with its own id, and finds it', async () => {
       expect(await store.add(A_CLIENT)).toEqual({ client: stored(A_CLIENT), details: NO_DETAILS });
       expect(await store.add(ANOTHER)).toMatchObject({ client: stored(ANOTHER) });
       expect(await clientsOf('client-1')).toEqual([stored(A_CLIENT)]);

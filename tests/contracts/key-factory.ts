@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import type { KeyFactory } from '../../application/ports/key-provider.ts';
 import type { TokenAlgorithm, TokenKey } from '../../domain/token-key.ts';
-import { isSignedBy, PUBLIC_MEMBERS } from '../support/token-algorithms.ts';
+import { isSignedBy, PUBLIC_FIELDS } from '../support/token-algorithms.ts';
 
 const UNUSABLE_RSA: readonly [string, object][] = [
   ['a modulus of 1024 bits', { n: Buffer.alloc(128, 0xff).toString('base64url'), e: 'AQAB' }],
@@ -15,7 +15,7 @@ const UNUSABLE_RSA: readonly [string, object][] = [
   ['a key of another type', { kty: 'EC' }],
 ];
 
-/** Members that make a key unusable. */
+/** Fields that make a key unusable. */
 const UNUSABLE: Readonly<Record<TokenAlgorithm, readonly [string, object][]>> = {
   RS256: UNUSABLE_RSA,
   PS256: UNUSABLE_RSA,
@@ -51,7 +51,7 @@ export function describeKeyFactory(
       expect(await isSignedBy(alg, jwk, signature, INPUT)).toBe(true);
       expect(pair.alg).toBe(alg);
       expect(jwk).toMatchObject({ use: 'sig', alg, kid });
-      expect(Object.keys(jwk).toSorted()).toEqual(PUBLIC_MEMBERS[alg]);
+      expect(Object.keys(jwk).toSorted()).toEqual(PUBLIC_FIELDS[alg]);
     });
 
     it('makes signatures of one length, whatever they are', async () => {
@@ -65,10 +65,10 @@ export function describeKeyFactory(
       expect(inspect(await (await fresh()).make(alg), { depth: null, showHidden: true })).not.toMatch(/private/i);
     });
 
-    it.each(UNUSABLE[alg])('reads no key from %s', async (_name, members) => {
+    it.each(UNUSABLE[alg])('reads no key from %s', async (_name, fields) => {
       const factory = await fresh();
       const { jwk } = await factory.make(alg);
-      expect(await factory.read({ ...jwk, ...members } as TokenKey)).toBeUndefined();
+      expect(await factory.read({ ...jwk, ...fields } as TokenKey)).toBeUndefined();
     });
 
     if (alg === 'RS256' || alg === 'PS256') {

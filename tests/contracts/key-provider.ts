@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import type { KeyProvider } from '../../application/ports/key-provider.ts';
-import { isSignedBy, PUBLIC_MEMBERS } from '../support/token-algorithms.ts';
+import { isSignedBy, PUBLIC_FIELDS } from '../support/token-algorithms.ts';
 import { describeVerificationKeys } from './verification-keys.ts';
 
 const INPUT = 'to be signed';
@@ -35,11 +35,11 @@ export function describeKeyProvider(name: string, fresh: () => Promise<KeyProvid
       expect(new Set(published.map(({ kid }) => kid)).size).toBe(published.length);
     });
 
-    it('publishes public members and nothing else', async () => {
+    it('publishes public fields and nothing else', async () => {
       for (const key of await (await fresh()).publicKeys()) {
-        expect(Object.keys(key).toSorted()).toEqual(PUBLIC_MEMBERS[key.alg]);
+        expect(Object.keys(key).toSorted()).toEqual(PUBLIC_FIELDS[key.alg]);
         expect(key.use).toBe('sig');
-        for (const member of [key.n, key.e, key.x, key.y]) expect(member ?? 'absent').toMatch(/^[\w-]+$/);
+        for (const field of [key.n, key.e, key.x, key.y]) expect(field ?? 'absent').toMatch(/^[\w-]+$/);
       }
     });
 

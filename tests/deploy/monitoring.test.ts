@@ -188,9 +188,9 @@ function commandsOf(section: string): readonly string[] {
   );
 }
 
-/** The values of a member that a command looks for in the log: of `"event":"(key_revoked|key_(un)?known)"`, three. */
-function valuesOf(member: string, command: string): readonly string[] {
-  return [...command.matchAll(new RegExp(`"${member}":"([a-z_|()?]+)"`, 'g'))].flatMap(([, pattern = '']) =>
+/** The values of a field that a command looks for in the log: of `"event":"(key_revoked|key_(un)?known)"`, three. */
+function valuesOf(field: string, command: string): readonly string[] {
+  return [...command.matchAll(new RegExp(`"${field}":"([a-z_|()?]+)"`, 'g'))].flatMap(([, pattern = '']) =>
     pattern
       .replaceAll('(un)?', '~')
       .replace(/[()]/g, '')
@@ -286,8 +286,8 @@ describe('docs/runbook.md', () => {
     });
 
     it('find the reason, the address and the client of a refusal in the log', () => {
-      for (const member of ['reason', 'remote_address', 'client_id', 'route', 'status', 'duration_ms']) {
-        expect(readFileSync(log, 'utf8')).toContain(`"${member}":`);
+      for (const field of ['reason', 'remote_address', 'client_id', 'route', 'status', 'duration_ms']) {
+        expect(readFileSync(log, 'utf8')).toContain(`"${field}":`);
       }
     });
   });

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { ANSWERS } from '../../adapters/http/server/http-refusal.ts';
+import { RESPONSES } from '../../adapters/http/server/http-refusal.ts';
 import { readIssuersFile } from '../../adapters/http-client/federated-jwt/read-issuers-file.ts';
 import { SETTING_NAMES } from '../support/all-settings.ts';
 import { startExampleServer } from '../support/example-server.ts';
@@ -118,10 +118,10 @@ describe('the README', () => {
 });
 
 describe('docs/getting-a-token.md', () => {
-  it('has each answer that a refusal can be, and no other', () => {
+  it('has each response that a refusal can be, and no other', () => {
     const [, part = ''] = readPage('docs/getting-a-token.md').split('\n## When a request is refused\n');
     const rows = [...(part.split('\n## ')[0] ?? '').matchAll(/^\| (\d.+?) \|/gm)].map(([, cell = '']) => cell);
-    const answers = Object.values(ANSWERS).map(({ status, error }) => `${status} \`${error}\``);
+    const answers = Object.values(RESPONSES).map(({ status, error }) => `${status} \`${error}\``);
     expect(rows.toSorted()).toEqual([...new Set(answers)].toSorted());
   });
 });

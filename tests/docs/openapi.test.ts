@@ -1,15 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import { LoadLimit } from '../../adapters/http/admission/load-limit.ts';
 import { openApiEndpoint } from '../../adapters/http/endpoints/open-api-endpoint.ts';
-import { ALL_REASONS, ANSWERS, type AnyReason, refusalBody } from '../../adapters/http/server/http-refusal.ts';
+import { ALL_REASONS, type AnyReason, RESPONSES, refusalBody } from '../../adapters/http/server/http-refusal.ts';
 import { SystemClock } from '../../adapters/system/system.ts';
 import { AuthorizeRequest } from '../../application/authorize-request.ts';
 import { PARTS } from '../../config/parts.ts';
-import { takeAnswersOf } from '../support/answer-record.ts';
 import { ASSERTION_MISTAKES, assertionForm, PLATFORM, PLATFORM_KEY } from '../support/assertion-mistakes.ts';
-import { API_DOCUMENT, documentedAnswers, documentedAs, documentedRefusals } from '../support/documented-answers.ts';
+import {
+  API_DOCUMENT,
+  documentedAs,
+  documentedRefusals,
+  documentedResponses,
+} from '../support/documented-responses.ts';
 import { getAccessToken, requestToken, send, sendRaw } from '../support/http.ts';
 import { readPage } from '../support/page-snippets.ts';
+import { takeResponsesOf } from '../support/response-record.ts';
 import {
   GOOD_CLIENT,
   GOOD_SECRET,
@@ -19,7 +24,7 @@ import {
   startServiceUnderTest,
 } from '../support/running-service.ts';
 
-/** Reasons without an answer in the document. */
+/** Reasons without a response in the document. */
 const WITHOUT_ANSWER: Readonly<Record<string, string>> = {
   client_disconnected: 'nobody is there to get it',
   scope_insufficient: 'no route of the service requires a scope',
@@ -32,7 +37,7 @@ const REFUSALS = Object.entries(ALL_REASONS)
   .filter(([reason]) => !(reason in WITHOUT_ANSWER))
   .map(([reason, { code }]) => {
     const body = refusalBody({ code, reason: reason as AnyReason });
-    return { status: ANSWERS[code].status, name: body.error_description === undefined ? body.error : reason, body };
+    return { status: RESPONSES[code].status, name: body.error_description === undefined ? body.error : reason, body };
   });
 
 describe('docs/openapi.json', () => {
@@ -96,13 +101,13 @@ describe('GET /openapi.json', () => {
         },
       ],
     });
-    const answer = await send(service.url, '/openapi.json');
-    expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
-    expect(answer.json()).toEqual({ ...API_DOCUMENT, servers: [{ url: 'https://auth.example.com' }] });
+    const response = await send(service.url, '/openapi.json');
+    expect([response.status, response.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
+    expect(response.json()).toEqual({ ...API_DOCUMENT, servers: [{ url: 'https://auth.example.com' }] });
   });
 });
 
-describe('the answers in docs/openapi.json', () => {
+describe('the responses in docs/openapi.json', () => {
   const GOOD = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
   const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' };
   const TEXT = String(new URLSearchParams(GOOD));
@@ -130,13 +135,13 @@ describe('the answers in docs/openapi.json', () => {
   ];
 
   /** Starts a service, sends it requests, and returns which documented answers it gave. */
-  async function answersOf(
+  async function responsesOf(
     options: ServiceOptions,
     ask: (service: ServiceUnderTest) => Promise<void>,
   ): Promise<readonly string[]> {
     await using service = await startServiceUnderTest({ clients: CLIENTS, ...options });
     await ask(service);
-    return takeAnswersOf(service.port).map(documentedAs);
+    return takeResponsesOf(service.port).map(documentedAs);
   }
 
   async function askForTokens({ url }: ServiceUnderTest): Promise<void> {
@@ -178,8 +183,8 @@ describe('the answers in docs/openapi.json', () => {
   async function askWithToken({ url }: ServiceUnderTest): Promise<void> {
     const authorization = `Bearer ${await getAccessToken(url, GOOD.client_id, GOOD_SECRET)}`;
     for (const path of [...REQUIRING_TOKEN, '/v1/locations/NOWHERE']) {
-      const answer = await send(url, path, { headers: { authorization } });
-      const { etag } = answer.headers;
+      const response = await send(url, path, { headers: { authorization } });
+      const { etag } = response.headers;
       if (etag) await send(url, path, { headers: { authorization, 'if-none-match': etag } });
       await send(url, path);
       for (const wrong of ['Bearer x', 'Bearer', [authorization, authorization]]) {
@@ -228,16 +233,16 @@ describe('the answers in docs/openapi.json', () => {
     };
     const assertions = { client_assertion_type: 'x', client_assertion: 'x' };
     const produced = [
-      await answersOf({ environment: { CLIENT_FAILURES_PER_MINUTE: '2', TOKEN_SCOPE_CLAIM: 'true' } }, askForTokens),
-      await answersOf({ environment: { METADATA_COMPATIBILITY: 'oidc' } }, askWithToken),
-      await answersOf({}, async (service) => {
+      await responsesOf({ environment: { CLIENT_FAILURES_PER_MINUTE: '2', TOKEN_SCOPE_CLAIM: 'true' } }, askForTokens),
+      await responsesOf({ environment: { METADATA_COMPATIBILITY: 'oidc' } }, askWithToken),
+      await responsesOf({}, async (service) => {
         await askWithToken(service);
         await askWithOtherMethods(service);
         await askRaw(MALFORMED)(service);
       }),
       // On a busy machine, these limits can be over before a long header section is read.
-      await answersOf({ limits: short }, askRaw(INCOMPLETE)),
-      await answersOf(
+      await responsesOf({ limits: short }, askRaw(INCOMPLETE)),
+      await responsesOf(
         { environment: { CLIENT_AUTHENTICATION_METHODS: 'client_secret_basic,private_key_jwt' } },
         async ({ url }) => {
           await requestToken(url, GOOD);
@@ -248,7 +253,7 @@ describe('the answers in docs/openapi.json', () => {
           await requestToken(url, { ...GOOD, client_secret: '', client_id: 'other' }, { authorization: BASIC });
         },
       ),
-      await answersOf(
+      await responsesOf(
         {
           environment: {
             CLIENT_AUTHENTICATION_METHODS: 'private_key_jwt,federated_jwt',
@@ -263,14 +268,14 @@ describe('the answers in docs/openapi.json', () => {
           }
         },
       ),
-      await answersOf(
+      await responsesOf(
         { environment: { METADATA_COMPATIBILITY: 'mcp,oidc', PUBLIC_METADATA: 'true' } },
         async (service) => {
           await askForAll(service);
           await askWithOtherMethods(service);
         },
       ),
-      await answersOf(
+      await responsesOf(
         {
           override: (container) => {
             const none = { inFlight: 0, inFlightWhenLate: 0, lateMs: 200 };
@@ -279,7 +284,7 @@ describe('the answers in docs/openapi.json', () => {
         },
         askForAll,
       ),
-      await answersOf(
+      await responsesOf(
         {
           override: (container) => {
             const fault = () => Promise.reject(new TypeError('unforeseen'));
@@ -292,6 +297,6 @@ describe('the answers in docs/openapi.json', () => {
         askForAll,
       ),
     ].flat();
-    expect(documentedAnswers().filter((answer) => !produced.includes(answer))).toEqual([]);
+    expect(documentedResponses().filter((response) => !produced.includes(response))).toEqual([]);
   });
 });

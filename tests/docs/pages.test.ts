@@ -205,14 +205,14 @@ describe('docs/audit.schema.json', () => {
     expect([...auditKindsOfSchema()].sort()).toEqual(Object.keys(EVENTS).sort());
   });
 
-  it.each(Object.values(EVENTS))('allows no further member of $event, and none to be absent', (event) => {
+  it.each(Object.values(EVENTS))('allows no further field of $event, and none to be absent', (event) => {
     expect(problemsOfAuditLine({ ...parsed(event), client_secret: 'x' })).not.toEqual([]);
     const optional = [
       'database_role',
       ...(event.event === 'token_refused' ? ['client_id'] : ['replica', 'trusted_until']),
     ];
-    for (const member of Object.keys(parsed(event)).filter((name) => !optional.includes(name))) {
-      const { [member]: _absent, ...rest } = parsed(event);
+    for (const field of Object.keys(parsed(event)).filter((name) => !optional.includes(name))) {
+      const { [field]: _absent, ...rest } = parsed(event);
       expect(problemsOfAuditLine(rest)).not.toEqual([]);
     }
   });

@@ -65,7 +65,7 @@ describe('ClientAssertion', () => {
 
   it.each([
     ['more values than may be', compact(HEADER, { ...CLAIMS, x: elements(996) })],
-    ['more members than may be', compact(HEADER, { ...CLAIMS, ...Object.fromEntries(elements(997).entries()) })],
+    ['more fields than may be', compact(HEADER, { ...CLAIMS, ...Object.fromEntries(elements(997).entries()) })],
     ['more empty objects than may be', compact(HEADER, { ...CLAIMS, x: elements(498).map(() => ({})) })],
     ['claims that are nested more deeply', compact(HEADER, { ...CLAIMS, x: nested(16) })],
     ['a header that is nested more deeply', compact({ ...HEADER, x: nested(16) }, CLAIMS)],
@@ -74,6 +74,7 @@ describe('ClientAssertion', () => {
     ['a text without an end', compact(HEADER, '{"sub":"c","aud":"a","exp":1,"x":"\\')],
     ['two parts', 'a.b'],
     ['four parts', `${compact(HEADER, CLAIMS)}.a`],
+    ['a part in front', `a.${compact(HEADER, CLAIMS)}`],
     ['no signature', compact(HEADER, CLAIMS).replace(/c2ln$/, '')],
     ['padding', compact(HEADER, CLAIMS).replace('.', '=.')],
     ['white space', ` ${compact(HEADER, CLAIMS)}`],
@@ -85,11 +86,12 @@ describe('ClientAssertion', () => {
     ['claims that are not UTF-8', `${encode(HEADER)}.${latin1('{"sub":"c","aud":"a","exp":1,"x":"\xff"}')}.c2ln`],
     ['a byte order mark', compact(HEADER, `\ufeff${JSON.stringify(CLAIMS)}`)],
     ['a repeated claim', compact(HEADER, '{"sub":"c","sub":"c","aud":"a","exp":1}')],
-    ['a repeated member of a claim', compact(HEADER, '{"sub":"c","aud":"a","exp":1,"x":[{"y":1,"y":2}]}')],
-    ['a repeated member of the header', compact('{"alg":"ES256","alg":"none"}', CLAIMS)],
+    ['a repeated field of a claim', compact(HEADER, '{"sub":"c","aud":"a","exp":1,"x":[{"y":1,"y":2}]}')],
+    ['a repeated field of the header', compact('{"alg":"ES256","alg":"none"}', CLAIMS)],
     ['no algorithm', compact({}, CLAIMS)],
     ['an algorithm that is no text', compact({ alg: 1 }, CLAIMS)],
     ['a kid that is no text', compact({ ...HEADER, kid: ['k'] }, CLAIMS)],
+    ['a type that is no text', compact({ ...HEADER, typ: 1 }, CLAIMS)],
     ['critical extensions', compact({ ...HEADER, crit: ['exp'], exp: 1 }, CLAIMS)],
     ['an unencoded payload', compact({ ...HEADER, b64: false }, CLAIMS)],
     ['no subject', compact(HEADER, { ...CLAIMS, sub: undefined })],
@@ -114,7 +116,8 @@ describe('ClientAssertion', () => {
     ['it begins or ends with a space or a line break', `${compact(HEADER, CLAIMS)}\r\n`],
     ['it is no signed JWT in its compact form', compact(HEADER, CLAIMS).replace(/c2ln$/, '')],
     [/^its header is no JSON object/, compact('{', CLAIMS)],
-    [/^its second part is no JSON object .* that has each member once$/, compact(HEADER, '{"sub":"c","sub":"c"}')],
+    [/^its header is no JSON object/, compact(7, CLAIMS)],
+    [/^its second part is no JSON object .* that has each field once$/, compact(HEADER, '{"sub":"c","sub":"c"}')],
     ['crit and b64 are not understood', compact({ ...HEADER, crit: ['exp'] }, CLAIMS)],
     ['alg is missing', compact({}, CLAIMS)],
     ['kid is no text of 1 to 2000 characters', compact({ ...HEADER, kid: ['my-secret'] }, CLAIMS)],
@@ -134,7 +137,7 @@ describe('ClientAssertion', () => {
     expect(assertion.value.readPayload()).not.toBe(assertion.value.readPayload());
   });
 
-  it('counts members as JSON.parse does, whatever the claims are', () => {
+  it('counts fields as JSON.parse does, whatever the claims are', () => {
     const claims = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 5 }));
     fc.assert(
       fc.property(claims, (more) => {
@@ -175,7 +178,7 @@ describe('readPublicJwk', () => {
     ['Ed25519', ED25519, ['EdDSA']],
   ])('reads a key of %s, for its algorithms', (_name, jwk, algorithms) => {
     const read = readPublicJwk({ ...jwk, use: 'sig', key_ops: ['verify'], x5t: 'ignored' });
-    expect(read).toEqual({ ok: true, value: jwk });
+    expect(read).toStrictEqual({ ok: true, value: { ...jwk } });
     expect(read.ok && algorithmsOf(read.value)).toEqual(algorithms);
   });
 
@@ -190,7 +193,7 @@ describe('readPublicJwk', () => {
   });
 
   it.each(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'])(
-    'refuses a key with the member %s, which is not public',
+    'refuses a key with the field %s, which is not public',
     (name) => {
       expect(readPublicJwk({ ...RSA, [name]: 'AAAA' })).toEqual({
         ok: false,
@@ -502,7 +505,7 @@ describe('trusted issuers', () => {
         'gitlab',
         'project_path:g/p:ref_type:branch:ref:main',
         { '/namespace_id': '7' },
-        /project_id/,
+        /^claims must have \/project_id and \/namespace_id, each with a number as text$/,
       ],
       ['no project', 'gitlab', 'user:g', PROJECT, /project_path/],
       ['text before a role', 'aws', 'x:arn:aws:iam::123456789012:role/Role', {}, /role/],
@@ -574,7 +577,7 @@ describe('trusted issuers', () => {
       ['a trust domain that is not trusted', 'spiffe://example.com/billing', undefined],
       ['a trust domain as the issuer of another subject', 'spiffe://example.com/billing', 'spiffe://example.org'],
       ['a trust domain as the issuer of no SPIFFE ID', 'x', 'spiffe://example.org'],
-      ['the name of a member of every object', 'x', '__proto__'],
+      ['the name of a field of every object', 'x', '__proto__'],
     ])('is not found with %s', (_what, sub, iss) => {
       expect(find('jwt-bearer', sub, iss)).toBeUndefined();
     });

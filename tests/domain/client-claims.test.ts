@@ -12,6 +12,7 @@ describe('claims of a client', () => {
     ['three levels', { a: { b: { c: 1 } }, d: [[1, 2]] }],
     ['a reserved name below the root', { user: { sub: 'x' } }],
     ['the largest integers', { a: 2 ** 53 - 1, b: -(2 ** 53) + 1, c: 0 }],
+    ['a negative number of 15 digits', { a: -12345.6789012345 }],
     ['numbers of 15 digits', { a: 0.1, b: -0.000123456789012345, c: 123456.789012345, d: 1.5e-7 }],
     ['names that objects of JavaScript have', { constructor: 1, toString: 2, hasOwnProperty: 3 }],
   ])('can be %s', (_what, claims) => {
@@ -25,6 +26,7 @@ describe('claims of a client', () => {
     ['four levels of objects', { a: { b: { c: {} } } }, 'at most 3 levels'],
     ['four levels of arrays', { a: [[[]]] }, 'at most 3 levels'],
     ['2^53', { a: 2 ** 53 }, 'numbers that every reader gets exactly'],
+    ['2^53 behind another number', { a: 1, b: { c: 2, d: 2 ** 53 } }, 'numbers that every reader gets exactly'],
     [
       'what a number beyond the range of doubles is read as',
       { a: [Infinity] },

@@ -2,9 +2,23 @@ import { generateKeyPairSync } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type ClientDetails, checkDetails, DETAILS_MAX, NO_DETAILS } from '../../domain/client-details.ts';
-import { ClientRegistration } from '../../domain/client-registration.ts';
-import { selectSecret } from '../../domain/details-document.ts';
+import {
+  type ClientDetails,
+  checkDetails,
+  DETAILS_MAX,
+  hasExpired,
+  NO_DETAILS,
+  withoutEmpty,
+} from '../../domain/client-details.ts';
+import { ClientRegistration, describeProblem, FIELD_MAX_LENGTH } from '../../domain/client-registration.ts';
+import {
+  documentOf,
+  readConditions,
+  readKeys,
+  readResources,
+  readTokenFields,
+  selectSecret,
+} from '../../domain/details-document.ts';
 import { type PublicJwk, readPublicJwk } from '../../domain/public-jwk.ts';
 import { isResourceIndicator, selectResources } from '../../domain/resource-indicator.ts';
 import { Scope } from '../../domain/scope.ts';
@@ -19,6 +33,7 @@ import {
   secretIdOf,
   unlock,
 } from '../../domain/stored-secret.ts';
+import { hasUnprintable, printableJsonText } from '../../domain/unprintable.ts';
 
 describe('registrations', () => {
   const FIELDS = {
@@ -83,9 +98,37 @@ describe('registrations', () => {
       ['clientSecret', 'must not be empty', { clientSecret: '' }],
       ['clientName', 'must not be empty', { clientName: '' }],
       ['scope', 'must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)', { scope: '' }],
+      ['clientSecret', 'must have at most 20000 characters', { clientSecret: 's'.repeat(FIELD_MAX_LENGTH + 1) }],
+      ['clientName', 'must have at most 20000 characters', { clientName: 'n'.repeat(FIELD_MAX_LENGTH + 1) }],
+      ['scope', 'must have at most 20000 characters', { scope: 's'.repeat(FIELD_MAX_LENGTH + 1) }],
+      ['claims', 'must be an object', { claims: ['tenant'] }],
+      ['tokenLifetimeSeconds', 'must be a whole number of seconds from 1 to 86400', { tokenLifetimeSeconds: '60' }],
     ])('%s %s', (field, rule, more) => {
       const fields = { id: '1', clientId: 'c', clientSecret: 's', clientName: 'n', scope: 'read', ...more };
       expect(ClientRegistration.of(fields)).toEqual({ ok: false, problem: { field, rule } });
+    });
+
+    it('are named as in a clients file', () => {
+      expect(describeProblem({ field: 'clientName', rule: 'must not be empty' })).toBe('client_name must not be empty');
+      expect(describeProblem({ field: 'tokenLifetimeSeconds', rule: 'x' })).toBe('token_lifetime_seconds x');
+    });
+
+    it('concern an invisible character in an id only where somebody registers it now', () => {
+      const fields = { ...FIELDS, clientId: 'a\u200bb' };
+      const rule = 'must have no line break, control or invisible character';
+      expect(ClientRegistration.toRegister(fields)).toEqual({ ok: false, problem: { field: 'clientId', rule } });
+      expect([ClientRegistration.of(fields), ClientRegistration.toRegister(FIELDS)]).toMatchObject([
+        { ok: true },
+        { ok: true },
+      ]);
+      expect(ClientRegistration.toRegister({ ...fields, scope: '' })).toMatchObject({ problem: { field: 'scope' } });
+    });
+
+    it('allow fields of the longest length', () => {
+      const clientName = 'n'.repeat(FIELD_MAX_LENGTH);
+      expect(ClientRegistration.of({ ...FIELDS, clientName, clientSecret: clientName, scope: clientName }).ok).toBe(
+        true,
+      );
     });
   });
 });
@@ -173,6 +216,10 @@ describe('details', () => {
           subjects: [{ ...SUBJECT, claims: Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`/${n}`, 'x'])) }],
         },
       ],
+      ['spaces within a subject', { subjects: [{ ...SUBJECT, subject: 'environment: Prod EU' }] }],
+      ['the last second of the year 9999', { secrets: [{ ...SECRET, expires_at: 253_402_300_799 }] }],
+      ['2,000 characters of scopes', { resources: [{ resource: RESOURCE, scope: 's'.repeat(2_000) }] }],
+      ['keys of the same name only where they have one', { keys: [{ jwk: newKey() }, { jwk: newKey() }] }],
     ])('accepts %s', (_what, details) => {
       expect(checkDetails({ ...NO_DETAILS, ...details }).ok).toBe(true);
     });
@@ -209,11 +256,132 @@ describe('details', () => {
       ['resources', '/v1', /absolute URI/],
       ['resources', 'urn:', /absolute URI/],
       ['resources', 'https://api.example/a b', /absolute URI/],
+      ['resources', { resource: '/v1', scope: 'read' }, /absolute URI/],
+      ['resources', { resource: RESOURCE, scope: 's'.repeat(2_001) }, /scope must have at most 2000 characters/],
+      ['resources', { resource: RESOURCE, scope: 'read  write' }, /scope must be scope tokens/],
+      ['subjects', { ...SUBJECT, subject: '\u00a0a' }, /must not begin or end with a space/],
+      ['subjects', { ...SUBJECT, subject: 'a\ud800' }, /subject must have 1 to 2000 characters/],
+      ['secrets', { ...SECRET, name: 'x'.repeat(256) }, /name must have 1 to 255 characters/],
     ])('refuses one of the %s: %j', (kind, entry, rule) => {
       const checked = checkDetails({ ...NO_DETAILS, [kind]: [entry] });
       expect(checked).toEqual({ ok: false, problem: { kind, position: 0, rule: expect.stringMatching(rule) } });
       expect(JSON.stringify(checked)).not.toContain('plain-secret');
     });
+
+    it.each([
+      ['claims', { iss: 'x' }, /^must not set iss,/],
+      ['tokenLifetimeSeconds', 0, /^must be a whole number of seconds from 1 to 86400$/],
+    ])('refuses %s as a whole', (kind, value, rule) => {
+      const problem = { kind, position: undefined, rule: expect.stringMatching(rule) };
+      expect(checkDetails({ ...NO_DETAILS, [kind]: value })).toEqual({ ok: false, problem });
+    });
+
+    it('accepts a lifetime of 1 to 86,400 whole seconds, or none', () => {
+      const accepts = (tokenLifetimeSeconds: unknown) =>
+        checkDetails({ ...NO_DETAILS, tokenLifetimeSeconds } as ClientDetails).ok;
+      expect([1, 60, 86_400, null].map(accepts)).toEqual([true, true, true, true]);
+      expect([0, 86_401, 1.5, '60', true, {}].map(accepts)).toEqual([false, false, false, false, false, false]);
+    });
+
+    it('says that something has expired from its last second on', () => {
+      expect([9, 10, 11].map((now) => hasExpired({ expires_at: 10 }, now))).toEqual([false, true, true]);
+      expect(hasExpired({}, Number.MAX_SAFE_INTEGER)).toBe(false);
+    });
+  });
+
+  describe('the document of details', () => {
+    it('has every kind that is given by its name in a clients file, also without entries', () => {
+      expect(documentOf({})).toStrictEqual({});
+      expect(documentOf(NO_DETAILS)).toStrictEqual({
+        secrets: [],
+        jwks: { keys: [] },
+        federated_subjects: [],
+        resources: [],
+        claims: {},
+        token_lifetime_seconds: null,
+      });
+      expect(documentOf({ ...DETAILS, keys: [...DETAILS.keys, { jwk: JWK }] })).toStrictEqual({
+        secrets: [{ secret_id: 'cs-1', name: 'first', client_secret: ENCODED }],
+        jwks: { keys: [{ ...JWK, expires_at: 1_800_000_000 }, JWK] },
+        federated_subjects: [SUBJECT],
+        resources: DETAILS.resources,
+        claims: DETAILS.claims,
+        token_lifetime_seconds: 60,
+      });
+    });
+
+    it('is stored without the kinds that say nothing', () => {
+      expect(withoutEmpty(NO_DETAILS)).toStrictEqual({});
+      expect(withoutEmpty(DETAILS)).toStrictEqual(DETAILS);
+    });
+
+    it('gives every key, or the rule that it breaks; an end that nobody can read has passed', () => {
+      const given = [JWK, { ...JWK, expires_at: 5 }, { ...JWK, expires_at: 'soon' }, { ...JWK, d: 'AAAA' }];
+      expect(readKeys({ jwks: { keys: [...given, null, 'text', [JWK]] } })).toStrictEqual([
+        { ok: true, value: { jwk: JWK } },
+        { ok: true, value: { jwk: JWK, expires_at: 5 } },
+        { ok: true, value: { jwk: JWK, expires_at: 0 } },
+        { ok: false, problem: expect.stringContaining('private or a symmetric key') },
+      ]);
+      for (const jwks of [undefined, null, [JWK], { keys: JWK }]) expect(readKeys({ jwks })).toEqual([]);
+    });
+
+    it('gives the resources, but for those whose scopes nobody can read', () => {
+      const good = [RESOURCE, { resource: RESOURCE, scope: 'read write' }];
+      const bad = [null, 7, { resource: RESOURCE }, { scope: 'read' }, { resource: RESOURCE, scope: 'a  b' }];
+      const more = [
+        { resource: RESOURCE, scope: ['read'] },
+        { resource: '/v1', scope: 'read' },
+        { resource: [RESOURCE], scope: 'read' },
+      ];
+      expect(readResources({ resources: [...bad, ...good, ...more] })).toEqual(good);
+      for (const resources of [undefined, RESOURCE, { 0: RESOURCE }]) expect(readResources({ resources })).toEqual([]);
+    });
+
+    it('gives what the tokens have as it is stored, and nothing of what is absent', () => {
+      expect(readTokenFields({})).toStrictEqual({});
+      const fields = readTokenFields({ claims: ['broken'], token_lifetime_seconds: null, other: 1 });
+      expect(fields).toStrictEqual({ claims: ['broken'], tokenLifetimeSeconds: null });
+    });
+
+    it.each([
+      ['texts', SUBJECT.claims, SUBJECT.claims],
+      ['none', {}, {}],
+      ['a number', { '/a': 'b', '/repository_id': 1 }, undefined],
+      ['a list', ['a'], undefined],
+      ['null', null, undefined],
+      ['a text', 'a', undefined],
+      ['nothing', undefined, undefined],
+    ])('gives the conditions of the rules for an identity: %s', (_what, claims, expected) => {
+      const others = [{ ...SUBJECT, subject: 'another' }, { ...SUBJECT, issuer: 'another' }, null, 'text', []];
+      const document = { federated_subjects: [...others, { ...SUBJECT, claims }, { ...SUBJECT, claims: {} }] };
+      expect(readConditions(document, SUBJECT)).toEqual([expected, {}]);
+    });
+
+    it('has no rules if they are no list', () => {
+      expect([{}, { federated_subjects: { 0: SUBJECT } }].map((one) => readConditions(one, SUBJECT))).toEqual([[], []]);
+    });
+  });
+});
+
+describe('unprintable characters', () => {
+  it.each([
+    ['a line feed', '\n', '\\u000a'],
+    ['DEL', '\u007f', '\\u007f'],
+    ['what begins a sequence for terminals', '\u009b', '\\u009b'],
+    ['a zero-width space', '\u200b', '\\u200b'],
+    ['a line separator', '\u2028', '\\u2028'],
+    ['a tag beyond 16 bits', '\u{e0001}', '\\udb40\\udc01'],
+    ['half of a pair of surrogates', '\ud800', '\\ud800'],
+  ])('are escaped in JSON: %s', (_what, character, escaped) => {
+    for (const text of [character, `a${character}b${character}`]) {
+      expect(hasUnprintable(text)).toBe(true);
+      expect(printableJsonText(`"${text}"`)).toBe(`"${text.replaceAll(character, escaped)}"`);
+    }
+  });
+
+  it.each(['', 'a', 'é', '😀', ' ', '東'])('are none of %j', (text) => {
+    expect([hasUnprintable(text), printableJsonText(text)]).toEqual([false, text]);
   });
 });
 

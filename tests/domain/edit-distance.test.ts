@@ -12,6 +12,7 @@ describe('closestTo', () => {
     ['', undefined],
     ['billing-2x', 'billing-2'],
     ['bxllxng', undefined],
+    ['repoxtsy', 'reports'],
     ['rexorts-nixhtly', 'reports-nightly'],
     ['rexorts-nixhtlyx', undefined],
   ])('takes %j for %j', (given, meant) => {

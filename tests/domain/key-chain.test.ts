@@ -97,6 +97,32 @@ describe('the first key', () => {
     expect(signerOf([...rows, key(0, signsFrom, { algorithm: 'ES256' })], NOW, policy)).toBe('RS256-5');
   });
 
+  it('of another algorithm waits, whatever was revoked of the algorithm that signs, and long ago of its own', () => {
+    const policy: KeyPolicy = { ...POLICY, algorithm: 'ES256' };
+    const revoked = [
+      key(3, NOW - 50, { revokedAt: NOW }),
+      key(7, NOW - 5_000, { algorithm: 'ES256', revokedAt: NOW - 4_000 }),
+    ];
+    const signsFrom = NOW + ADDED_WITHIN_SECONDS + 100;
+    expect(nextKeyAt(ringOf([...revoked, key(4, NOW - 10)]), NOW, policy)?.signsFrom).toBe(signsFrom);
+  });
+
+  it('of another algorithm leaves the tokens to the key of the others that has begun to sign last', () => {
+    const policy: KeyPolicy = { ...POLICY, algorithm: 'ES256' };
+    expect(signerOf([key(0, NOW + 50, { algorithm: 'PS256' }), key(4, NOW - 10)], NOW, policy)).toBe('RS256-4');
+    expect(signerOf([key(0, NOW - 50, { algorithm: 'PS256' }), key(4, NOW - 10)], NOW, policy)).toBe('RS256-4');
+  });
+
+  it.each<readonly [string, Row]>([
+    ['that none precedes, even if one of a third algorithm does', key(4, NOW - 800, { algorithm: 'PS256' })],
+    ['that follows only an ended one of a later step', key(6, NOW - 50, { endedAt: NOW })],
+    ['that follows only an ended one that has never signed', key(4, NOW + 100, { endedAt: NOW })],
+  ])('of another algorithm signs early rather than a published key %s', (_what, other) => {
+    const policy: KeyPolicy = { ...POLICY, algorithm: 'ES256', tokenLifetimeSeconds: 600 };
+    const waiting = key(0, NOW + 105, { algorithm: 'ES256' });
+    expect(signerOf([other, key(5, NOW + 200), waiting], NOW, policy)).toBe('ES256-0');
+  });
+
   it('is not made beside a key that needs an unknown secret', () => {
     expect(nextKeyAt(ringOf([], { unreadable: ['RS256'] }), NOW, POLICY)).toBeUndefined();
     expect(nextKeyAt(ringOf([], { unreadable: ['ES256'] }), NOW, POLICY)).toBeDefined();
@@ -125,11 +151,20 @@ describe('the next key', () => {
     expect(signerOf([key(0, NOW - 100, { revokedAt: NOW }), next])).toBe('RS256-1');
     expect(signerOf([key(0, NOW - 100, { endedAt: NOW }), next])).toBe('RS256-1');
     expect(signerOf([key(0, NOW - 100, { endedAt: NOW + 1 }), next])).toBe('RS256-0');
+    const other = key(0, NOW - 10, { algorithm: 'ES256' });
+    expect(signerOf([key(0, NOW - 100, { endedAt: NOW }), next, other])).toBe('RS256-1');
   });
 
   it('is followed by another one as soon as it has taken over', () => {
     const rows = [key(0, NOW - 100, { endedAt: NOW }), key(1, NOW + 900)];
     expect(nextKeyAt(ringOf(rows), NOW, POLICY)).toMatchObject({ step: 2, signsFrom: NOW + 1_000 });
+  });
+
+  it('is followed by another one also where it has to sign before its time', () => {
+    expect(nextKeyAt(ringOf([key(0, NOW - 1_001), key(1, NOW + 5)]), NOW, POLICY)).toMatchObject({
+      step: 2,
+      signsFrom: NOW + 1_000,
+    });
   });
 
   it('leaves out the steps that were revoked or damaged, and signs at once if all of them were', () => {
@@ -143,6 +178,16 @@ describe('the next key', () => {
     const rows = [key(5, NOW - 1_001), key(6, NOW - 1), madeUp(7), madeUp(9)];
     const stepWith = (step: number) => nextKeyAt(ringOf([...rows, madeUp(step)]), NOW, POLICY)?.step;
     expect([stepWith(2e9), stepWith(1e9), stepWith(1e9 - 2), stepWith(1e9 - 1)]).toEqual([10, 10, 1e9 - 1, 8]);
+    expect(nextKeyAt(ringOf([key(6, NOW - 1), madeUp(1e9 - 1)]), NOW, POLICY)?.step).toBe(7);
+  });
+
+  it('has step 0 if no row says its step', () => {
+    const row = { kid: 'a', algorithm: 'RS256', step: undefined, verifiesUntil: 0, endedAt: 0, revokedAt: 0 };
+    expect(nextKeyAt({ ...ringOf([]), rows: [row] }, NOW, POLICY)?.step).toBe(0);
+  });
+
+  it('signs from its very first second', () => {
+    expect(signerOf([key(0, NOW - 900), key(1, NOW)])).toBe('RS256-1');
   });
 
   it('makes up for no missed step', () => {
@@ -166,6 +211,14 @@ describe('a replica', () => {
     expect(signerOf(rows)).toBe('RS256-0');
     expect(rotationAfter(ringOf(rows), NOW, POLICY)).toBe(NOW + 400);
     expect(signerOf(rows.slice(0, 1).concat(key(1, NOW + 300)))).toBe('RS256-1');
+  });
+
+  it.each<readonly [string, Row]>([
+    ['of another algorithm', key(5, NOW + 10, { algorithm: 'ES256' })],
+    ['before the one that signs', key(1, NOW + 10)],
+    ['that ends in the second in which it begins', key(3, NOW, { endedAt: NOW })],
+  ])('expects no rotation to a key %s', (_what, other) => {
+    expect(rotationAfter(ringOf([key(2, NOW - 100), other]), NOW, POLICY)).toBe(NOW + 900);
   });
 
   it('with a longer token lifetime turns to the next key earlier, so that no token outlives its key', () => {

@@ -150,6 +150,32 @@ describe('TokenPolicy', () => {
     },
   );
 
+  it('names the first resource that the client is not registered for', () => {
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
+    const registration = registrationOf({ resources: ['https://a.example'] });
+    const asked = ['https://a.example/', 'https://b.example', 'https://c.example'];
+    expect(policy.grant(registration, undefined, asked)).toEqual({
+      ok: false,
+      problem: {
+        code: 'invalid_target',
+        reason: 'resource_not_registered',
+        clientId: 'a-client',
+        shown: 'https://b.example',
+      },
+    });
+  });
+
+  it('grants no token for resources whose scopes only look alike', () => {
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
+    const uris = ['https://a.example', 'https://b.example'];
+    const grant = (...scopes: readonly string[]) => {
+      const resources = uris.map((resource, index) => ({ resource, scope: scopes[index] ?? '' }));
+      const granted = policy.grant(registrationOf({ resources }), undefined, uris);
+      return granted.ok ? granted.value.scope.toString() : granted.problem.reason;
+    };
+    expect([grant('a b', 'ab'), grant('a b', 'b a')]).toEqual(['resources_differ', 'a b']);
+  });
+
   it.each([
     ['as long as the deployment says', undefined, 300],
     ['as long as the client says', 60, 60],
@@ -288,7 +314,7 @@ describe('refusal', () => {
   it.each(Object.entries(REASONS).flatMap(([code, reasons]) => reasons.map((reason) => [reason, code] as const)))(
     'tells the caller of %s only %s',
     (reason, code) => {
-      expect(refused(reason).problem).toEqual({ code, reason });
+      expect(refused(reason).problem).toStrictEqual({ code, reason });
     },
   );
 

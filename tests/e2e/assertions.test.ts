@@ -10,8 +10,8 @@ import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { addWorkload } from '../support/client-subjects.ts';
 import { CREATE_CLIENTS, clientsTable } from '../support/clients-table.ts';
 import { freePort } from '../support/free-port.ts';
-import { type HttpAnswer, requestToken, send } from '../support/http.ts';
-import { keySetAnswer } from '../support/key-set-server.ts';
+import { type HttpResponse, requestToken, send } from '../support/http.ts';
+import { keySetResponse } from '../support/key-set-server.ts';
 import { problemsIn } from '../support/problems.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { runInProcess } from '../support/run-in-process.ts';
@@ -51,7 +51,7 @@ describe('private_key_jwt', () => {
     return compactJws({ alg: 'ES256', kid: 'the-key' }, { ...claims, jti: `one-${lastId}` }, KEY.seal);
   }
 
-  function ask(url: string, assertion = freshAssertion()): Promise<HttpAnswer> {
+  function ask(url: string, assertion = freshAssertion()): Promise<HttpResponse> {
     return requestToken(url, {
       grant_type: 'client_credentials',
       client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
@@ -273,7 +273,7 @@ describe('federated_jwt', () => {
       const assertion = () => next.mint(tokenOf(issuer.platform, AUDIENCE));
       expect((await present(service, assertion())).status).toBe(401);
       expect(lastReason(service)).toBe('assertion_key_unknown');
-      issuer.keySet.answer = keySetAnswer(issuer.keySetOf(next.jwk()));
+      issuer.keySet.answer = keySetResponse(issuer.keySetOf(next.jwk()));
       await until(async () => (await present(service, assertion())).status === 200, 'the set is fetched again');
       expect(await statusOf(service, issuer)).toBe(200);
     });

@@ -10,7 +10,7 @@ import { startFromEnvironment } from '../../config/service.ts';
 import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import type { Backend } from '../support/balancer.ts';
 import { DatabaseServer } from '../support/database-server.ts';
-import { getAccessToken, type HttpAnswer, requestToken, send } from '../support/http.ts';
+import { getAccessToken, type HttpResponse, requestToken, send } from '../support/http.ts';
 import { problemsIn } from '../support/problems.ts';
 import { type Program, runProgram } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
@@ -55,7 +55,7 @@ describe('a service with KEY_DIRECTORY=database', () => {
     return `http://127.0.0.1:${backend.port}`;
   }
 
-  function askReadiness(): Promise<HttpAnswer> {
+  function askReadiness(): Promise<HttpResponse> {
     return send(`http://127.0.0.1:${backend.managementPort}`, '/readyz');
   }
 
@@ -73,7 +73,7 @@ describe('a service with KEY_DIRECTORY=database', () => {
     return getAccessToken(url(), DEMO_TOKEN_REQUEST.client_id, DEMO_TOKEN_REQUEST.client_secret);
   }
 
-  function askLocation(token: string): Promise<HttpAnswer> {
+  function askLocation(token: string): Promise<HttpResponse> {
     return send(url(), '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } });
   }
 
@@ -136,8 +136,8 @@ describe('a service with KEY_DIRECTORY=database', () => {
   it('starts while the database is unavailable, and answers 503 until it can read the ring', async () => {
     await server.kill();
     await using service = await startHere();
-    const answer = await requestToken(url(), DEMO_TOKEN_REQUEST);
-    expect([answer.status, answer.json()['error']]).toEqual([503, 'temporarily_unavailable']);
+    const response = await requestToken(url(), DEMO_TOKEN_REQUEST);
+    expect([response.status, response.json()['error']]).toEqual([503, 'temporarily_unavailable']);
     expect((await askReadiness()).text).toContain('the key ring could not be read yet');
     await server.start();
     await untilReady();
@@ -210,7 +210,7 @@ describe('a service with KEY_DIRECTORY=database', () => {
       'that others may write',
       0o622,
       Buffer.alloc(32, 1).toString('base64'),
-      'must be writable only by its owner (chmod go-w)',
+      'must be writable only by its owner: chmod go-w',
     ],
     [
       'that is short',
@@ -257,8 +257,8 @@ describe('KEY_FILE', () => {
     await before.stop();
 
     await using after = await start();
-    const answer = await send(after.url, '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } });
-    expect(answer.status).toBe(200);
+    const response = await send(after.url, '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } });
+    expect(response.status).toBe(200);
   });
 
   /** What prevents the start. */
@@ -289,7 +289,7 @@ describe('KEY_FILE', () => {
     await chmod(file, mode);
     expect(problemsIn(await startFromEnvironment({ ...ENVIRONMENT, KEY_FILE: file, TOKEN_TYPO: '1' }))).toEqual([
       'TOKEN_TYPO: is not a setting of this service',
-      'KEY_FILE: must be writable only by its owner (chmod go-w)',
+      'KEY_FILE: must be writable only by its owner: chmod go-w',
     ]);
     await chmod(file, 0o600);
   });

@@ -125,8 +125,9 @@ describe('the limit of open files', () => {
   it('stops a start that it leaves no room for, and is named', async () => {
     await using program = runWithLimit(64, await freePort());
     expect(await program.ended()).toBe(1);
+    const fix = 'raise the limit to 10238: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of docker';
     expect(program.stderr()).toBe(
-      startProblems(`the limit of open files (ulimit -n) is 64: must be at least ${RESERVED + 64}`),
+      startProblems(`the limit of open files (ulimit -n) is 64: must be at least ${RESERVED + 64}: ${fix}`),
     );
   });
 

@@ -29,15 +29,15 @@ interface World extends AsyncDisposable {
   readonly backends: readonly Backend[];
   readonly prometheus: Prometheus;
   restart(index: number): Promise<void>;
-  /** The critical alerts that have fired since the start, and how many at the same time. */
+  /** The critical alerts that have fired since startup, and how many at the same time. */
   critical(): Promise<readonly string[]>;
 }
 
 const urlOf = ({ port }: Backend) => `http://127.0.0.1:${port}`;
 
 async function isReady({ managementPort }: Backend): Promise<boolean> {
-  const answer = await send(`http://127.0.0.1:${managementPort}`, '/readyz').catch(() => undefined);
-  return answer?.status === 200;
+  const response = await send(`http://127.0.0.1:${managementPort}`, '/readyz').catch(() => undefined);
+  return response?.status === 200;
 }
 
 async function startWorld(): Promise<World> {
@@ -111,7 +111,7 @@ async function askWhile(backends: readonly Backend[], running: Promise<unknown>)
   while (isRunning) {
     for (const backend of backends) {
       const status = await requestToken(urlOf(backend), FORM).then(
-        (answer) => answer.status,
+        (response) => response.status,
         () => 0,
       );
       answers[status] = (answers[status] ?? 0) + 1;
@@ -134,12 +134,12 @@ withPrometheus('deploy/prometheus-alerts.yml, in a real Prometheus beside two re
     const flood = Promise.all(
       Array.from({ length: GUESSERS }, async (_, address) => {
         for (let count = 0; performance.now() < ends; count += 1) {
-          const answer = await requestToken(
+          const response = await requestToken(
             urlOf(backend),
             { ...FORM, client_id: GUESSED, client_secret: `guess-${count}` },
             { 'X-Forwarded-For': `198.51.100.${address}` },
           );
-          guesses[answer.status] = (guesses[answer.status] ?? 0) + 1;
+          guesses[response.status] = (guesses[response.status] ?? 0) + 1;
         }
       }),
     );

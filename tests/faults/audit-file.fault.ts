@@ -36,7 +36,7 @@ describe('the service whose disk becomes full in the middle of a line', () => {
           answered.set(headers['x-request-id'], status);
         }
       });
-      const count = (status: number) => [...answered.values()].filter((answer) => answer === status).length;
+      const count = (status: number) => [...answered.values()].filter((response) => response === status).length;
       await until(() => count(200) > 20, 'tokens are answered');
 
       // Not at the end of a line.
@@ -90,8 +90,8 @@ describe('the service that is killed again and again under load', () => {
       let isOver = false;
       const load = Array.from({ length: CALLERS }, async () => {
         while (!isOver) {
-          const answer = await requestToken(service.url, DEMO_TOKEN_REQUEST).catch(() => undefined);
-          if (answer?.status === 200) issued.add(answer.headers['x-request-id']);
+          const response = await requestToken(service.url, DEMO_TOKEN_REQUEST).catch(() => undefined);
+          if (response?.status === 200) issued.add(response.headers['x-request-id']);
         }
       });
       await until(() => issued.size > before + 10 * kill, 'tokens are issued');

@@ -32,7 +32,7 @@ const CALLERS = 8;
 /** The requests that need no locked table share what is left of the pool, which must suffice on a busy machine too. */
 const PAUSE_MS = 400;
 
-/** As a careful balancer probes: it believes two answers. */
+/** As a careful balancer probes: it believes two responses. */
 const PROBING = { everyMs: 100, rise: 2, fall: 2, readyForMs: Infinity };
 
 const ASSERTION = {
@@ -62,7 +62,7 @@ function freshAssertion(): string {
 /** What callers send, and the tables that they need. */
 interface Method {
   readonly tables: readonly string[];
-  /** The status. Rejects if there is no answer. */
+  /** The status. Rejects if there is no response. */
   ask(at: { readonly tokens: string; readonly others: string }): Promise<number>;
 }
 
@@ -169,9 +169,9 @@ async function addClients(): Promise<void> {
 
 async function renewTokens(url: string): Promise<void> {
   workloadToken = issuer.mint(ISSUER);
-  const answer = await requestToken(url, { ...SECRET, client_secret: REGISTERED_SECRET });
-  expect(answer.status).toBe(200);
-  token = String(answer.json()['access_token']);
+  const response = await requestToken(url, { ...SECRET, client_secret: REGISTERED_SECRET });
+  expect(response.status).toBe(200);
+  token = String(response.json()['access_token']);
 }
 
 type Answers = Readonly<Record<string, readonly (number | string)[]>>;

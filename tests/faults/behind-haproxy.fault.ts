@@ -57,7 +57,7 @@ async function statusFrom(localAddress: string, port: number, ca?: string): Prom
   return new Promise((resolve, reject) => {
     const sent = ca === undefined ? request(options) : requestByTls({ ...options, rejectUnauthorized: false });
     sent
-      .on('response', (answer) => resolve(answer.resume().statusCode ?? 0))
+      .on('response', (response) => resolve(response.resume().statusCode ?? 0))
       .on('error', reject)
       .end();
   });

@@ -11,12 +11,12 @@ export class CachingResourceServer {
       cacheMaxAge: Infinity,
       cooldownDuration: cooldownMs,
       [customFetch]: async (url, options) => {
-        const answer = await fetch(url, options);
+        const response = await fetch(url, options);
         this.#fetched += 1;
-        const maxAge = /max-age=(\d+)/.exec(answer.headers.get('cache-control') ?? '')?.[1];
-        if (answer.ok && maxAge === undefined) throw new Error('the key set has no max-age');
-        if (answer.ok) this.#freshUntil = performance.now() + Number(maxAge) * 1000;
-        return answer;
+        const maxAge = /max-age=(\d+)/.exec(response.headers.get('cache-control') ?? '')?.[1];
+        if (response.ok && maxAge === undefined) throw new Error('the key set has no max-age');
+        if (response.ok) this.#freshUntil = performance.now() + Number(maxAge) * 1000;
+        return response;
       },
     });
   }

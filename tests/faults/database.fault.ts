@@ -4,7 +4,7 @@ import { openRepository } from '../adapters/postgres/open-repository.ts';
 import { clientsTable } from '../support/clients-table.ts';
 import { DatabaseServer } from '../support/database-server.ts';
 import { FaultyProxy } from '../support/faulty-proxy.ts';
-import { type HttpAnswer, requestToken, send } from '../support/http.ts';
+import { type HttpResponse, requestToken, send } from '../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
@@ -17,7 +17,7 @@ const SLACK_MS = 10_000;
 
 /** The program as `npm start` runs it, so that a crash or an unhandled rejection cannot hide. */
 interface Service extends ServiceProcess {
-  ask(): Promise<HttpAnswer>;
+  ask(): Promise<HttpResponse>;
   /** A token that it issued while the database was available. */
   token?: string;
 }
@@ -102,7 +102,7 @@ describe('a database that fails while the service runs', () => {
   it('is killed and restarted under load', async () => {
     await startAndGetToken();
     let loaded = true;
-    const answers: HttpAnswer[] = [];
+    const answers: HttpResponse[] = [];
     const load = Array.from({ length: 4 }, async () => {
       while (loaded) answers.push(await askInTime());
     });
@@ -161,7 +161,7 @@ describe('a database that fails while the service runs', () => {
     await untilAvailable();
   });
 
-  it('is behind a slow network: tokens as long as the answer comes within the deadline', async () => {
+  it('is behind a slow network: tokens as long as the response comes within the deadline', async () => {
     await using proxy = await FaultyProxy.to(server.port);
     await startAndGetToken(url(PASSWORD, proxy.port));
     proxy.network = { kind: 'slow', delayMs: 50 };
@@ -180,7 +180,7 @@ describe('a database that fails while the service runs', () => {
         await server.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [ROLE]);
     })();
     for (let round = 0; round < 40; round += 1) {
-      for (const answer of await Promise.all([askInTime(), askInTime()])) expectTokenOrUnavailable(answer);
+      for (const response of await Promise.all([askInTime(), askInTime()])) expectTokenOrUnavailable(response);
     }
     ending = false;
     await terminator;
@@ -307,45 +307,45 @@ async function startService(databaseUrl: string): Promise<Service> {
 
 async function startAndGetToken(databaseUrl = url()): Promise<void> {
   service = await startService(databaseUrl);
-  const answer = await service.ask();
-  expect(answer.status).toBe(200);
-  service.token = String(answer.json()['access_token']);
+  const response = await service.ask();
+  expect(response.status).toBe(200);
+  service.token = String(response.json()['access_token']);
 }
 
-/** Sends a token request, and expects an answer within the deadline in every case. */
-async function askInTime(): Promise<HttpAnswer> {
+/** Sends a token request, and expects a response within the deadline in every case. */
+async function askInTime(): Promise<HttpResponse> {
   const begin = performance.now();
-  const answer = await service.ask();
+  const response = await service.ask();
   expect(performance.now() - begin).toBeLessThan(DEADLINE_MS + SLACK_MS);
-  return answer;
+  return response;
 }
 
 async function expectUnavailable(): Promise<void> {
-  const answer = await askInTime();
-  expect(answer.status).toBe(503);
-  expectTokenOrUnavailable(answer);
+  const response = await askInTime();
+  expect(response.status).toBe(503);
+  expectTokenOrUnavailable(response);
   expect((await askLocation()).status).toBe(service.token === undefined ? 401 : 200);
 }
 
 /** A path that needs no database. */
-function askLocation(): Promise<HttpAnswer> {
+function askLocation(): Promise<HttpResponse> {
   const headers: Record<string, string> =
     service.token === undefined ? {} : { authorization: `Bearer ${service.token}` };
   return send(service.url, '/v1/locations/NYC_USA', { headers });
 }
 
 /** Never `invalid_client`, because a valid client could then discard its credentials. */
-function expectTokenOrUnavailable(answer: HttpAnswer): void {
-  if (answer.status === 200) return;
-  expect([answer.status, answer.json()['error']]).toEqual([503, 'temporarily_unavailable']);
-  expect(answer.headers['retry-after']).toMatch(/^\d+$/);
+function expectTokenOrUnavailable(response: HttpResponse): void {
+  if (response.status === 200) return;
+  expect([response.status, response.json()['error']]).toEqual([503, 'temporarily_unavailable']);
+  expect(response.headers['retry-after']).toMatch(/^\d+$/);
 }
 
 async function untilAvailable(): Promise<void> {
   await until(async () => {
-    const answer = await askInTime();
-    expectTokenOrUnavailable(answer);
-    return answer.status === 200;
+    const response = await askInTime();
+    expectTokenOrUnavailable(response);
+    return response.status === 200;
   }, 'tokens are issued again');
 }
 

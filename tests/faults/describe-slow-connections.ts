@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectAnswers, expectNextToken, expectUnharmed } from '../hostile/expect-answers.ts';
+import { expectNextToken, expectResponses, expectUnharmed } from '../hostile/expect-responses.ts';
 import type { HostileService } from '../hostile/hostile-service.ts';
-import { openRawExchange, readAnswers } from '../hostile/raw-exchange.ts';
+import { openRawExchange, readResponses } from '../hostile/raw-exchange.ts';
 import { until } from '../support/until.ts';
 import type { SlowConnection } from './slow-connections.ts';
 
@@ -20,7 +20,7 @@ async function run(service: HostileService, row: SlowConnection): Promise<Ended>
   if (bytes !== '') exchange.write(bytes);
   if (atLast === 'ends') exchange.end();
   if (atLast === 'resets') {
-    await until(() => readAnswers(exchange.received()).length >= answers.length, 'the answers arrive');
+    await until(() => readResponses(exchange.received()).length >= answers.length, 'the responses arrive');
     setTimeout(() => exchange.reset(), BYTE_EVERY_MS);
   }
   const timer = setInterval(() => trickle !== undefined && exchange.write(trickle), BYTE_EVERY_MS);
@@ -67,7 +67,7 @@ export function describeSlowConnections(
 
     it.each(rows)('$name', async ({ name, answers, endsAfterMs }) => {
       const { afterMs = 0, received = '' } = ended.get(name) ?? {};
-      await expectAnswers(begun.service, readAnswers(received), answers);
+      await expectResponses(begun.service, readResponses(received), answers);
       // The limits are not exact on a busy machine, but no connection ends before them.
       expect(afterMs).toBeGreaterThanOrEqual(endsAfterMs);
     });

@@ -2,15 +2,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { inspectDatabase } from '../../adapters/postgres/doctor/inspect-database.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { manageClients } from '../../config/programs/clients-program.ts';
 import { manageKeys } from '../../config/programs/keys-program.ts';
 import { migrateTables } from '../../config/programs/migrate-tables.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
-import { TABLES } from '../support/database-tables.ts';
 import { freePort } from '../support/free-port.ts';
 import { type FormFields, requestToken, send } from '../support/http.ts';
+import { inspectDatabase } from '../support/inspect-database.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { ISSUER, startServiceUnderTest } from '../support/running-service.ts';
@@ -59,8 +58,8 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
     return stdout;
   };
   const inspect = async (when: string) => {
-    const use = { url: role, hasKeys: true, isRunning: false, tables: TABLES.all, connections: 10 };
-    const findings = await inspectDatabase(use);
+    const CLIENT_AUTHENTICATION_METHODS = 'client_secret_post,private_key_jwt';
+    const findings = await inspectDatabase(role, { ...SEALED_KEYS, CLIENT_AUTHENTICATION_METHODS });
     answers[`doctor ${when}`] = findings.map(
       ({ state, text }) => `${state} ${text.replace(/(test|role)_\w+|(behind|ahead of)|[\d.]+ s |\d+/g, '')}`,
     );
@@ -144,9 +143,9 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   });
   await using _stopped = service;
   const ask = async (name: string, form: FormFields) => {
-    const answer = await requestToken(service.url, { grant_type: 'client_credentials', ...form });
-    const token = answer.json()['access_token'];
-    answers[`token ${name}`] = [answer.status, token === undefined ? answer.text : decodeJwt(String(token)).sub];
+    const response = await requestToken(service.url, { grant_type: 'client_credentials', ...form });
+    const token = response.json()['access_token'];
+    answers[`token ${name}`] = [response.status, token === undefined ? response.text : decodeJwt(String(token)).sub];
     return String(token);
   };
   const billing = { client_id: 'billing' };

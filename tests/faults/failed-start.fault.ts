@@ -24,8 +24,8 @@ async function failToStart(settings: Readonly<Record<string, string>>, port: num
   });
   let tokens = 0;
   while (isRunning) {
-    const answer = await requestToken(`http://127.0.0.1:${port}`, DEMO_TOKEN_REQUEST).catch(() => undefined);
-    if (answer?.status === 200) tokens += 1;
+    const response = await requestToken(`http://127.0.0.1:${port}`, DEMO_TOKEN_REQUEST).catch(() => undefined);
+    if (response?.status === 200) tokens += 1;
     await delay(2);
   }
   expect(await ended).toBe(1);

@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type AttackingConnection, ConnectionFlood } from '../../lab/bench/attack/connection-flood.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { forgedRequestBody, JWT_BEARER } from '../support/forged-assertion.ts';
-import { type HttpAnswer, requestToken, send } from '../support/http.ts';
+import { type HttpResponse, requestToken, send } from '../support/http.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
 import { until } from '../support/until.ts';
@@ -74,12 +74,12 @@ describe.each(METHODS)('a flood of forged assertions of $method', ({ clients, si
     await replica.printed(/"event":"started"/);
     const withSecret = (client_id: string) =>
       requestToken(url, { ...DEMO_TOKEN_REQUEST, client_id, client_secret: 'its-secret' });
-    const signed = async (client: string): Promise<HttpAnswer> => {
+    const signed = async (client: string): Promise<HttpResponse> => {
       const form = { grant_type: 'client_credentials', client_assertion_type: JWT_BEARER };
       for (let attempt = 1; ; attempt += 1) {
-        const answer = await requestToken(url, { ...form, client_assertion: sign(client) });
-        if (answer.status !== 503 || attempt === ATTEMPTS) return answer;
-        await delay(Number(answer.headers['retry-after']) * 1_000);
+        const response = await requestToken(url, { ...form, client_assertion: sign(client) });
+        if (response.status !== 503 || attempt === ATTEMPTS) return response;
+        await delay(Number(response.headers['retry-after']) * 1_000);
       }
     };
     for (const client of named('cached')) expect((await withSecret(client)).status).toBe(200);
@@ -90,7 +90,7 @@ describe.each(METHODS)('a flood of forged assertions of $method', ({ clients, si
         forged += 1;
         const body = forgedRequestBody(forge(forged));
         const head = 'POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded';
-        connection.afterAnswer(next);
+        connection.afterResponse(next);
         connection.send(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
       };
       next();

@@ -39,20 +39,20 @@ const keys = () => server.query('select kid, algorithm, step::int, sealed from k
 const untilTwoKeys = (replica: ReplicaWithClocks) =>
   until(async () => (await replica.kids()).length === 2, 'the next key is published');
 
-/** Asks for tokens, and uses each at all replicas, until it is stopped. Returns every answer but 200. */
+/** Asks for tokens, and uses each at all replicas, until it is stopped. Returns every response but 200. */
 function loadOn(...replicas: readonly ReplicaWithClocks[]) {
   const others: string[] = [];
   let [isOver, tokens] = [false, 0];
   const running = Promise.all(
     replicas.map(async (replica) => {
       while (!isOver) {
-        const answer = await replica.askToken();
-        if (answer.status !== 200) {
-          others.push(`token: ${answer.status}`);
+        const response = await replica.askToken();
+        if (response.status !== 200) {
+          others.push(`token: ${response.status}`);
           continue;
         }
         tokens += 1;
-        const token = String(answer.json()['access_token']);
+        const token = String(response.json()['access_token']);
         for (const other of replicas) {
           const status = await other.use(token);
           if (status !== 200) others.push(`use of ${kidOf(token)}: ${status}`);
@@ -123,7 +123,7 @@ describe('replicas with PostgreSQL', () => {
       (await server.query(`select from pg_stat_activity where query like 'with ended as%' and state = 'active'`))
         .length > 0;
     await until(isInserting, 'a key is being added');
-    proxy.loseAnswers();
+    proxy.loseResponses();
     await until(async () => (await keys()).length >= 3, 'it was committed');
     await server.query('drop trigger late on key_ring');
     await until(async () => (await replica.askToken()).status === 200, 'tokens are issued');

@@ -111,7 +111,7 @@ const sharing = async (database: TestDatabase) => ({
   KEY_PUBLICATION_SECONDS: '2',
 });
 
-/** A key file in a folder of its own. */
+/** A key file in its own folder. */
 async function createKeyFile(): Promise<{ readonly file: string } & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), 'key-file-'));
   const file = join(folder, 'key.pem');

@@ -88,8 +88,8 @@ describe('the service whose standard output is', () => {
     expect([status, checks]).toEqual([503, expect.stringContaining('audit lines cannot be written: ETIMEDOUT')]);
     await until(async () => {
       text += pipe.read();
-      const answer = await requestToken(service.url, DEMO_TOKEN_REQUEST);
-      if (answer.status === 200) issued.add(answer.headers['x-request-id']);
+      const response = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+      if (response.status === 200) issued.add(response.headers['x-request-id']);
       return issued.size === 3;
     }, 'tokens are issued again');
     text += pipe.read();
@@ -127,8 +127,8 @@ describe('the service whose standard output is', () => {
 function postToken(url: string, agent: Agent): Promise<void> {
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   return new Promise((resolve, reject) => {
-    const outgoing = request(`${url}/oauth2/token`, { method: 'POST', agent, headers }, (answer) => {
-      answer.resume().once('end', resolve);
+    const outgoing = request(`${url}/oauth2/token`, { method: 'POST', agent, headers }, (response) => {
+      response.resume().once('end', resolve);
     });
     outgoing.once('error', reject).end(new URLSearchParams(DEMO_TOKEN_REQUEST).toString());
   });

@@ -21,7 +21,7 @@ function migrate(url: string, args: readonly string[] = []) {
   return runInProcess(migrateTables, args, { DATABASE_URL: url });
 }
 
-/** The same as a process of its own. */
+/** The same as its own process. */
 async function startMigrate(url: string) {
   await using program = runProgram('config/migrate.ts', { DATABASE_URL: url });
   const exitCode = await program.ended();
@@ -66,7 +66,7 @@ describe('npm run migrate', () => {
     expect(texts.filter((text) => text === 'The database is up to date.\n')).toHaveLength(2);
     const [report, ...others] = texts.filter((text) => text.includes('Created: clients\n'));
     expect(others).toEqual([]);
-    expect(report).toMatch(/^If the service has a role of its own, .* --grant-to <role>\.$/m);
+    expect(report).toMatch(/^If the service has its own role, .* --grant-to <role>\.$/m);
     expect(await tables()).toEqual(['clients', 'key_ring', 'used_assertions']);
     expect(await migrate(database.url)).toEqual({ exitCode: 0, stdout: '', stderr: 'The database is up to date.\n' });
   });

@@ -7,7 +7,7 @@ export function numberedLine(number: number): string {
 export interface NumberedLines {
   /** The numbers of the whole lines, in order. */
   readonly whole: readonly number[];
-  /** The beginnings of lines, each on a line of its own. */
+  /** The beginnings of lines, each on its own line. */
   readonly fragments: number;
   /** Everything else, such as two lines that have mixed. */
   readonly others: readonly string[];

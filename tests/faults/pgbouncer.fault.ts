@@ -118,7 +118,7 @@ where(keepsStatements(), describe)('a service behind PgBouncer in transaction mo
     await using _second = await startPgBouncer(role.url, { ...TRANSACTION_MODE, listen_port });
     const readiness = async () => (await send(managementUrl, '/readyz')).status;
     await until(async () => (await readiness()) === 200, 'it is ready');
-    await until(async () => (await statusesOf(20)).every((answer) => answer === 200), 'all requests get tokens');
+    await until(async () => (await statusesOf(20)).every((response) => response === 200), 'all requests get tokens');
     expect(new Set(await statusesOf(400))).toEqual(new Set([200]));
     expect(program.process.exitCode).toBeNull();
   }, 300_000);

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openConnection } from '../../adapters/postgres/connection.ts';
-import { connectionProblem } from '../../adapters/postgres/doctor/connection-problem.ts';
+import { problemOfFault } from '../../adapters/postgres/fault-problem.ts';
 import { KEY_RING } from '../../adapters/postgres/key-directory/key-ring-table.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { runStatement } from '../../adapters/postgres/runner.ts';
@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 import { type Answers, runEveryProgram } from './every-program.ts';
 import { namesIn, plantOverloads } from './planted-overloads.ts';
 
-/** What every program said and sent, in a database of its own. */
+/** What every program said and sent, in its own database. */
 interface Recorded {
   readonly answers: Answers;
   readonly statements: readonly string[];
@@ -45,7 +45,7 @@ const DOCUMENTED = ['docs/runbook.md', 'docs/operate.md', 'docs/managing-clients
   ])
   .concat([
     .../find it: ()(select .*?);/g[Symbol.matchAll](
-      connectionProblem({ code: '55P03' }, 'postgresql://localhost').fix ?? '',
+      problemOfFault(Object.assign(new Error(), { code: '55P03' })).fix ?? '',
     ),
   ])
   .flatMap(([, , text = '']) => (text.includes('<') ? [] : text));

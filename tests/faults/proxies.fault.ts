@@ -31,7 +31,7 @@ function testOf(name: (typeof DRIVEN)[number]) {
   return where(missing === undefined, it);
 }
 
-interface Answer {
+interface ProxyResponse {
   readonly status: number;
   readonly text: string;
 }
@@ -46,7 +46,7 @@ class Caller implements Disposable {
     this.#agent = new Agent({ keepAlive: true, ca: readFileSync(proxy.authority.file), localAddress: CALLER });
   }
 
-  post(form: Readonly<Record<string, string>>): Promise<Answer> {
+  post(form: Readonly<Record<string, string>>): Promise<ProxyResponse> {
     const headers = {
       host: PUBLIC_NAME,
       'content-type': 'application/x-www-form-urlencoded',
@@ -55,13 +55,13 @@ class Caller implements Disposable {
     };
     const options = { host: '127.0.0.1', port: this.#proxy.port, servername: PUBLIC_NAME, agent: this.#agent };
     return new Promise((resolve, reject) => {
-      const sent = request({ ...options, method: 'POST', path: '/oauth2/token', headers }, (answer) => {
+      const sent = request({ ...options, method: 'POST', path: '/oauth2/token', headers }, (response) => {
         let text = '';
-        answer.on('data', (chunk) => {
+        response.on('data', (chunk) => {
           text += chunk;
         });
-        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
-        answer.on('error', reject);
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+        response.on('error', reject);
       });
       sent.on('error', reject);
       sent.end(new URLSearchParams(form).toString());
@@ -101,22 +101,27 @@ describe('deploy/proxies', () => {
           await Promise.all(replicas.map((replica) => replica.printed(/"event":"started"/)));
           await using _running = proxy.start();
           using caller = new Caller(proxy);
-          const answerOf = (form: Readonly<Record<string, string>>) =>
+          const responseOf = (form: Readonly<Record<string, string>>) =>
             caller.post(form).catch((error: Error) => ({ status: 0, text: error.message }));
-          await until(async () => (await answerOf(DEMO_TOKEN_REQUEST)).status === 200, 'the proxy passes requests on');
+          await until(
+            async () => (await responseOf(DEMO_TOKEN_REQUEST)).status === 200,
+            'the proxy passes requests on',
+          );
 
           // The limit for a body is that of the service.
-          expect(await answerOf({ ...DEMO_TOKEN_REQUEST, padding: 'x'.repeat(15_000) })).toMatchObject({ status: 200 });
-          const tooLarge = await answerOf({ ...DEMO_TOKEN_REQUEST, padding: 'x'.repeat(20_000) });
+          expect(await responseOf({ ...DEMO_TOKEN_REQUEST, padding: 'x'.repeat(15_000) })).toMatchObject({
+            status: 200,
+          });
+          const tooLarge = await responseOf({ ...DEMO_TOKEN_REQUEST, padding: 'x'.repeat(20_000) });
           expect(tooLarge).toMatchObject({ status: 413, text: expect.stringContaining('invalid_request') });
 
-          const failed: Answer[] = [];
+          const failed: ProxyResponse[] = [];
           let [answered, running] = [0, true];
           const callers = Array.from({ length: CALLERS }, async () => {
             while (running) {
-              const answer = await answerOf(DEMO_TOKEN_REQUEST);
+              const response = await responseOf(DEMO_TOKEN_REQUEST);
               answered += 1;
-              if (answer.status !== 200) failed.push(answer);
+              if (response.status !== 200) failed.push(response);
             }
           });
           await until(() => answered > 100, 'there is load');

@@ -113,12 +113,12 @@ async function ask(): Promise<number> {
   lastId += 1;
   const now = Math.floor(Date.now() / 1000);
   const claims = { iss: 'signing-client', sub: 'signing-client', aud: ISSUER, iat: now, exp: now + 60 };
-  const answer = await requestToken(service.url, {
+  const response = await requestToken(service.url, {
     grant_type: 'client_credentials',
     client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
     client_assertion: compactJws({ alg: 'ES256', kid: 'the-key' }, { ...claims, jti: `one-${lastId}` }, KEY.seal),
   });
-  return answer.status;
+  return response.status;
 }
 
 /** The notes of these checks; undefined where there is none. */

@@ -57,9 +57,9 @@ export function timedService(verifier?: SecretVerifier) {
 async function measure(service: ServiceUnderTest, differences: Record<string, string>): Promise<number> {
   const form = { grant_type: 'client_credentials', client_secret: 'wrong-secret', ...differences };
   const begin = performance.now();
-  const answer = await requestToken(service.url, form);
+  const response = await requestToken(service.url, form);
   const milliseconds = performance.now() - begin;
-  expect(answer.status).toBe(401);
+  expect(response.status).toBe(401);
   return milliseconds;
 }
 

@@ -30,7 +30,7 @@ async function startFlood(path?: string) {
   };
 }
 
-describe('while 2,048 connections send the next request as soon as they have an answer', () => {
+describe('while 2,048 connections send the next request as soon as they have a response', () => {
   it('tokens are issued, and one to a client that does not repeat its request', async () => {
     await using flood = await startFlood();
     const refused = () => flood.answers()[503] ?? 0;

@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { getAccessToken, type HttpAnswer, requestToken, send } from '../support/http.ts';
+import { getAccessToken, type HttpResponse, requestToken, send } from '../support/http.ts';
 import type { Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
 import { until } from '../support/until.ts';
@@ -51,11 +51,11 @@ export class ReplicaWithClocks implements AsyncDisposable {
     await until(isReady, 'the replica is ready');
   }
 
-  readiness(): Promise<HttpAnswer> {
+  readiness(): Promise<HttpResponse> {
     return send(this.managementUrl, '/readyz');
   }
 
-  askToken(): Promise<HttpAnswer> {
+  askToken(): Promise<HttpResponse> {
     return requestToken(this.url, DEMO_TOKEN_REQUEST);
   }
 

@@ -43,7 +43,7 @@ function start(backend: Backend, algorithm: TokenAlgorithm): Program {
   });
 }
 
-/** Callers of the service and of a resource server, and the answers that they got. */
+/** Callers of the service and of a resource server, and the responses that they got. */
 class Load {
   readonly #url: string;
   readonly #resourceServer: CachingResourceServer;
@@ -76,11 +76,11 @@ class Load {
   }
 
   async #getToken(): Promise<void> {
-    const answer = await requestToken(this.#url, DEMO_TOKEN_REQUEST);
-    if (answer.status === 401) this.refusals.push(`a token: ${answer.text}`);
-    if (answer.status !== 200) return void this.lost.push(answer.text);
+    const response = await requestToken(this.#url, DEMO_TOKEN_REQUEST);
+    if (response.status === 401) this.refusals.push(`a token: ${response.text}`);
+    if (response.status !== 200) return void this.lost.push(response.text);
     this.issued += 1;
-    this.#tokens.unshift(String(answer.json()['access_token']));
+    this.#tokens.unshift(String(response.json()['access_token']));
   }
 
   async #useOldest(): Promise<void> {
@@ -88,10 +88,10 @@ class Load {
     if (token === undefined || hasExpired(token)) return;
     this.#tokens.unshift(token);
 
-    const answer = await send(this.#url, '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } });
-    if (answer.status === 200) this.usedHere += 1;
-    else if (answer.status !== 401) this.lost.push(answer.text);
-    else if (!hasExpired(token)) this.refusals.push(`the service: ${answer.text} ${kidOf(token)}`);
+    const response = await send(this.#url, '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } });
+    if (response.status === 200) this.usedHere += 1;
+    else if (response.status !== 401) this.lost.push(response.text);
+    else if (!hasExpired(token)) this.refusals.push(`the service: ${response.text} ${kidOf(token)}`);
 
     if (hasExpired(token)) return;
     if (await this.#resourceServer.accepts(token, ISSUER)) this.usedElsewhere += 1;

@@ -23,12 +23,12 @@ describe('restarts', () => {
     let running = true;
     const call = async () => {
       while (running) {
-        const answer = await requestToken(balancer.url, DEMO_TOKEN_REQUEST).catch((error: Error) => ({
+        const response = await requestToken(balancer.url, DEMO_TOKEN_REQUEST).catch((error: Error) => ({
           status: 0,
           text: error.message,
         }));
-        if (answer.status === 200) answered += 1;
-        else lost.push(`${answer.status} ${answer.text}`);
+        if (response.status === 200) answered += 1;
+        else lost.push(`${response.status} ${response.text}`);
       }
     };
     try {
@@ -109,14 +109,14 @@ describe('restarts', () => {
         client_secret: 'wrong-secret',
       }).catch(() => undefined),
     );
-    // The first answer takes at least one verification. By then the other requests have been read, and wait in the queue.
+    // The first response takes at least one verification. By then the other requests have been read, and wait in the queue.
     await Promise.race(flood);
     const signalledAt = performance.now();
     replica.process.kill('SIGTERM');
     expect(await replica.ended()).toBe(0);
     expect(performance.now() - signalledAt).toBeLessThan(25 * verificationMs);
 
-    const statuses = (await Promise.all(flood)).map((answer) => answer?.status);
+    const statuses = (await Promise.all(flood)).map((response) => response?.status);
     // 401 after a verification, 503 if the shutdown came first. No connection was cut.
     expect(new Set(statuses)).toEqual(new Set([401, 503]));
     await rm(folder, { recursive: true });

@@ -46,11 +46,11 @@ function start({ port, managementPort }: Backend, folder = process.cwd()): Progr
 }
 
 async function isReady({ managementPort }: Backend): Promise<boolean> {
-  const answer = await send(`http://127.0.0.1:${managementPort}`, '/readyz').catch(() => undefined);
-  return answer?.status === 200;
+  const response = await send(`http://127.0.0.1:${managementPort}`, '/readyz').catch(() => undefined);
+  return response?.status === 200;
 }
 
-/** Sends requests at a constant rate until it is stopped. Nothing waits for an answer before the next one. */
+/** Sends requests at a constant rate until it is stopped. Nothing waits for a response before the next one. */
 class SteadyLoad {
   readonly #url: string;
   readonly #waiting = new Set<Promise<void>>();
@@ -81,13 +81,13 @@ class SteadyLoad {
     const headers = { authorization: `Bearer ${this.#token}` };
     const uses = this.#token === undefined ? [] : [send(this.#url, '/v1/locations/NYC_USA', { headers })];
     const [token, ...used] = await Promise.all(
-      [requestToken(this.#url, DEMO_TOKEN_REQUEST), ...uses].map((answer) =>
-        answer.catch((error: NodeJS.ErrnoException) => ({ status: 0, text: error.code ?? error.message })),
+      [requestToken(this.#url, DEMO_TOKEN_REQUEST), ...uses].map((response) =>
+        response.catch((error: NodeJS.ErrnoException) => ({ status: 0, text: error.code ?? error.message })),
       ),
     );
-    for (const answer of [token, ...used]) {
-      if (answer?.status === 200) this.answered += 1;
-      else this.failed.push({ text: `${answer?.status} ${answer?.text}`, begunMs });
+    for (const response of [token, ...used]) {
+      if (response?.status === 200) this.answered += 1;
+      else this.failed.push({ text: `${response?.status} ${response?.text}`, begunMs });
     }
     if (token?.status === 200) this.#token = JSON.parse(token.text).access_token;
   }

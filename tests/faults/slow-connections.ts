@@ -1,5 +1,5 @@
 import {
-  type ExpectedAnswer,
+  type ExpectedResponse,
   FORM,
   FORM_TYPE,
   refused,
@@ -19,7 +19,7 @@ export interface SlowConnection {
   readonly trickle?: string;
   /** What the client does after the first bytes: nothing; it ends its half of the connection; or it resets the connection. */
   readonly atLast: 'waits' | 'ends' | 'resets';
-  readonly answers: readonly ExpectedAnswer[];
+  readonly answers: readonly ExpectedResponse[];
   /** The earliest end, in milliseconds. */
   readonly endsAfterMs: number;
   /** What is sent is no TLS, or a part of its handshake. */
@@ -41,7 +41,7 @@ const waits = (name: string, bytes: string, endsAfterMs: number, trickle?: strin
   endsAfterMs,
   ...(trickle !== undefined && { trickle }),
 });
-/** Its answer comes at once, and the rest of its body is read and ignored until the time of a request is over. */
+/** Its response comes at once, and the rest of its body is read and ignored until the time of a request is over. */
 const announces = (name: string, length: string): SlowConnection => ({
   name,
   bytes: tokenRequest([`Content-Length: ${length}`], `${FORM}${SMUGGLED}`),
@@ -49,7 +49,7 @@ const announces = (name: string, length: string): SlowConnection => ({
   answers: [TOO_LARGE],
   endsAfterMs: REQUEST_MS,
 });
-const ends = (name: string, bytes: string, ...answers: readonly ExpectedAnswer[]): SlowConnection => ({
+const ends = (name: string, bytes: string, ...answers: readonly ExpectedResponse[]): SlowConnection => ({
   name,
   bytes,
   atLast: 'ends',
@@ -120,7 +120,7 @@ export const SLOW_CONNECTIONS: readonly SlowConnection[] = [
   resets('a client that resets within its body', `${HEAD}Content-Length: 100\r\n\r\ngrant_type=`),
   resets('a client that resets within a chunk', `${HEAD}Transfer-Encoding: chunked\r\n\r\n100\r\nx`),
   {
-    name: 'a client that resets after an answer',
+    name: 'a client that resets after a response',
     bytes: request('GET / HTTP/1.1', ['Host: x']),
     atLast: 'resets',
     answers: [UNAUTHORIZED],

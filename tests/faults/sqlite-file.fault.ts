@@ -295,9 +295,9 @@ describe('a folder that this user may only read', () => {
     await chmod(file.folder, 0o755);
     for (const end of ['', '-wal', '-shm']) await chmod(file.path + end, 0o644);
     if (process.getuid?.() !== 0) await chmod(file.folder, 0o555);
-    const answer = await read();
+    const response = await read();
     await chmod(file.folder, 0o755);
-    expect(answer).toMatch(/^read 1\n.*read-only: let this user write to both/);
+    expect(response).toMatch(/^read 1\n.*read-only: let this user write to both/);
   });
 
   it('stops a program that has to create the file there, with the fix and its exit code', async () => {

@@ -3,7 +3,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { REASONS } from '../../domain/refusal.ts';
 import { openStatusPage, startChromium, violationsOn } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
-import { type HttpAnswer, requestToken, send } from '../support/http.ts';
+import { type HttpResponse, requestToken, send } from '../support/http.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 import { OPERATOR_TOKEN, readStatus } from '../support/status.ts';
@@ -24,7 +24,7 @@ describe('the status page', () => {
   let service: ServiceUnderTest;
   let managementUrl: string;
   let page: Page;
-  const refused: HttpAnswer[] = [];
+  const refused: HttpResponse[] = [];
 
   const open = async (options: BrowserContextOptions = {}, hash = '') => {
     page = await openStatusPage(browser, `${managementUrl}/status${hash}`, OPERATOR_TOKEN, options);
@@ -54,8 +54,8 @@ describe('the status page', () => {
   it('is not shown without the token', async () => {
     const context = await browser.newContext();
     page = await context.newPage();
-    const answer = await page.goto(`${managementUrl}/status`).catch(() => undefined);
-    expect(answer?.status() ?? 401).toBe(401);
+    const response = await page.goto(`${managementUrl}/status`).catch(() => undefined);
+    expect(response?.status() ?? 401).toBe(401);
     expect(await page.locator('main').count()).toBe(0);
   });
 
@@ -90,9 +90,9 @@ describe('the status page', () => {
     await open();
     await page.getByLabel('Request id').fill(` ${requestIdOf(0).toUpperCase()} `);
     await page.getByRole('button', { name: 'Look up' }).click();
-    const answer = page.locator('#answer article');
-    await answer.waitFor();
-    const text = await answer.innerText();
+    const response = page.locator('#answer article');
+    await response.waitFor();
+    const text = await response.innerText();
     expect(text).toContain('secret_wrong');
     expect(text).toContain(REASONS.secret_wrong.meaning.replaceAll('`', ''));
     // Nobody can rotate a secret of a file.
@@ -104,9 +104,9 @@ describe('the status page', () => {
 
   it('shows no client id that is not registered', async () => {
     await open({}, `#request-${requestIdOf(1)}`);
-    const answer = page.locator('#answer article');
-    await answer.waitFor();
-    expect(await answer.innerText()).toMatch(/client_unknown[\s\S]*Client\s+–/);
+    const response = page.locator('#answer article');
+    await response.waitFor();
+    expect(await response.innerText()).toMatch(/client_unknown[\s\S]*Client\s+–/);
     expect(await page.content()).not.toContain(WRONG_SECRET);
   });
 
@@ -266,8 +266,8 @@ describe('the status page', () => {
       },
     });
     const form = { grant_type: 'client_credentials', client_id: 'a-client', client_secret: 'a-secret' };
-    const answer = await requestToken(broken.url, form);
-    const hash = `#request-${answer.headers['x-request-id']}`;
+    const response = await requestToken(broken.url, form);
+    const hash = `#request-${response.headers['x-request-id']}`;
     page = await openStatusPage(browser, `http://127.0.0.1:${managementPort}/status${hash}`, OPERATOR_TOKEN);
     const sentence =
       /^Not ready\. client repository: database unavailable.* Fix: (start PostgreSQL|npm run doctor|correct host)/;

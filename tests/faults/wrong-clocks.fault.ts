@@ -51,7 +51,7 @@ describe('replicas that share their keys', () => {
       const metrics = (await send(wrong.managementUrl, '/metrics')).text;
       expect(Math.abs(Number(/^auth_clock_offset_seconds (\S+)$/m.exec(metrics)?.[1]) - offset)).toBeLessThan(5);
       expect((await one.kids()).toSorted()).toEqual(expect.arrayContaining(kids));
-      // Each replica publishes a key on standby at a time of its own, and reads those of the others a moment later.
+      // Each replica publishes a key on standby at its own time, and reads those of the others a moment later.
       await until(async () => {
         const rows = await database.query('select kid from key_ring');
         return rows.length === (await one.kids()).length;
@@ -95,9 +95,9 @@ describe('a clock that is set back', () => {
       const until_ = performance.now() + 3_000;
       const statuses = new Set<number>();
       while (performance.now() < until_) {
-        const answer = await service.askToken();
-        statuses.add(answer.status);
-        if (answer.status === 200) statuses.add(await service.use(String(answer.json()['access_token'])));
+        const response = await service.askToken();
+        statuses.add(response.status);
+        if (response.status === 200) statuses.add(await service.use(String(response.json()['access_token'])));
       }
       expect([...statuses]).toEqual([200]);
     },

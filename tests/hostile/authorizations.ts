@@ -2,7 +2,7 @@ import {
   badRequest,
   CREDENTIALS,
   closing,
-  type ExpectedAnswer,
+  type ExpectedResponse,
   FORM,
   get,
   type HostileRequest,
@@ -19,23 +19,23 @@ const GRANT = 'grant_type=client_credentials';
 const MALFORMED = badRequest('authorization_malformed');
 const BESIDE = badRequest('authorization_beside_body');
 
-const unsupported = (scheme: string): ExpectedAnswer => ({
+const unsupported = (scheme: string): ExpectedResponse => ({
   ...invalidClient('authorization_method_unsupported'),
   isExplained: true,
   headers: { 'www-authenticate': `${scheme} realm="token endpoint"` },
 });
-const token = (name: string, authorization: string, form: string, answer: ExpectedAnswer) =>
-  closing(name, post(form, [`Authorization: ${authorization}`]), answer);
+const token = (name: string, authorization: string, form: string, response: ExpectedResponse) =>
+  closing(name, post(form, [`Authorization: ${authorization}`]), response);
 
-const WRONG_TOKEN: ExpectedAnswer = {
+const WRONG_TOKEN: ExpectedResponse = {
   status: 401,
   error: 'invalid_token',
   reason: 'token_malformed',
   headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
 };
 const WRONG_HEADER = badRequest('authorization_malformed', { 'www-authenticate': 'Bearer error="invalid_request"' });
-const bearer = (name: string, authorization: string, answer: ExpectedAnswer) =>
-  closing(name, get(LOCATION, [`Authorization: ${authorization}`]), answer);
+const bearer = (name: string, authorization: string, response: ExpectedResponse) =>
+  closing(name, get(LOCATION, [`Authorization: ${authorization}`]), response);
 
 /** Client authentication in a header field, which is not switched on, and bearer tokens in forms that RFC 6750 does not have. */
 export const AUTHORIZATIONS: readonly HostileRequest[] = [

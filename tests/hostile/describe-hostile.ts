@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectHostileRequest, expectNextToken, expectUnharmed } from './expect-answers.ts';
+import { expectHostileRequest, expectNextToken, expectUnharmed } from './expect-responses.ts';
 import type { HostileRequests } from './hostile-request.ts';
 import type { HostileService } from './hostile-service.ts';
 

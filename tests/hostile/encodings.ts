@@ -20,8 +20,8 @@ const OTHER_TYPE = badRequest('content_type_unsupported');
 const ENCODED = refused(415, 'invalid_request', 'content_encoding_unsupported');
 
 /** A value behind a right form, of a parameter that nobody knows. */
-const unknownParameter = (name: string, value: string, answer = MALFORMED_FORM) =>
-  closing(name, post(`${FORM}&x=${value}`), answer);
+const unknownParameter = (name: string, value: string, response = MALFORMED_FORM) =>
+  closing(name, post(`${FORM}&x=${value}`), response);
 
 /** Percent-encoding and UTF-8, which two parsers must not read in two ways. */
 export const ENCODINGS: readonly HostileRequest[] = [
@@ -137,7 +137,7 @@ export const ENCODINGS: readonly HostileRequest[] = [
   ),
 ];
 
-const typed = (name: string, type: string, answer = OTHER_TYPE, body = FORM) =>
+const typed = (name: string, type: string, response = OTHER_TYPE, body = FORM) =>
   closing(
     name,
     request(
@@ -145,7 +145,7 @@ const typed = (name: string, type: string, answer = OTHER_TYPE, body = FORM) =>
       ['Host: x', `Content-Type: ${type}`, `Content-Length: ${body.length}`, 'Connection: close'],
       body,
     ),
-    answer,
+    response,
   );
 const JSON_BODY = JSON.stringify({
   grant_type: 'client_credentials',
@@ -188,8 +188,8 @@ export const MEDIA_TYPES: readonly HostileRequest[] = [
   closing('JSON in a body that is called a form', post(JSON_BODY), badRequest('grant_type_missing')),
 ];
 
-const encoded = (name: string, value: string, answer = ENCODED) =>
-  closing(name, post(FORM, [`Content-Encoding: ${value}`]), answer);
+const encoded = (name: string, value: string, response = ENCODED) =>
+  closing(name, post(FORM, [`Content-Encoding: ${value}`]), response);
 
 /** Codings of the body, which cost memory and native code before anybody has authenticated. */
 export const CONTENT_CODINGS: readonly HostileRequest[] = [

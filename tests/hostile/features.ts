@@ -1,7 +1,7 @@
 import { WorkloadKey } from '../support/workload-issuer.ts';
 import {
   badRequest,
-  type ExpectedAnswer,
+  type ExpectedResponse,
   type HostileRequests,
   invalidClient,
   notAllowed,
@@ -12,11 +12,11 @@ import {
 } from './hostile-request.ts';
 import type { HostileServiceOptions } from './hostile-service.ts';
 
-/** Something that a setting switches on, and what it changes in the answers to hostile requests. */
+/** Something that a setting switches on, and what it changes in the responses to hostile requests. */
 export interface FeatureUnderTest {
   readonly options: HostileServiceOptions;
-  /** By the name of the request: the answer that differs, by design, from that of a service with default settings. */
-  readonly answers: Readonly<Record<string, ExpectedAnswer>>;
+  /** By the name of the request: the response that differs, by design, from that of a service with default settings. */
+  readonly answers: Readonly<Record<string, ExpectedResponse>>;
 }
 
 const ISSUER = 'https://cluster.test';
@@ -39,7 +39,7 @@ const ISSUERS = {
 const methods = (...names: readonly string[]) => ({
   CLIENT_AUTHENTICATION_METHODS: ['client_secret_post', ...names].join(),
 });
-const challenged = (reason: string): ExpectedAnswer => ({
+const challenged = (reason: string): ExpectedResponse => ({
   ...invalidClient(reason),
   headers: { 'www-authenticate': 'Basic realm="token endpoint"' },
 });
@@ -50,7 +50,7 @@ const NO_ASSERTION = openlyRefused('assertion_malformed');
 const UNTRUSTED = openlyRefused('assertion_issuer_untrusted');
 const NO_KEY = invalidClient('assertion_key_unknown');
 const NO_ALGORITHM = openlyRefused('assertion_algorithm_refused');
-const OTHER_TOKEN: ExpectedAnswer = {
+const OTHER_TOKEN: ExpectedResponse = {
   status: 401,
   error: 'invalid_token',
   reason: 'token_audience_foreign',
@@ -106,8 +106,8 @@ const BY_IDENTITY = {
   'an assertion of a platform, signed by an attacker': invalidClient('assertion_signature_wrong'),
 };
 
-const PUBLIC_KEYS: ExpectedAnswer = { ...RESOURCE, headers: { 'cache-control': 'public, max-age=30' } };
-const PUBLIC_METADATA: ExpectedAnswer = { ...RESOURCE, headers: { 'cache-control': 'public, max-age=3600' } };
+const PUBLIC_KEYS: ExpectedResponse = { ...RESOURCE, headers: { 'cache-control': 'public, max-age=30' } };
+const PUBLIC_METADATA: ExpectedResponse = { ...RESOURCE, headers: { 'cache-control': 'public, max-age=3600' } };
 const NO_ROUTE = refused(404, 'not_found', 'route_unknown');
 const NO_LOGIN = refused(400, 'unsupported_response_type', 'response_type_unsupported');
 const PUBLIC: FeatureUnderTest['answers'] = {
@@ -190,7 +190,7 @@ export const EVERYTHING: FeatureUnderTest = Object.values(FEATURES).reduce(({ op
   answers: { ...answers, ...added.answers },
 }));
 
-/** The requests with the answers of a service that has this feature. Throws if one of its answers is to no request. */
+/** The requests with the responses of a service that has this feature. Throws if one of its responses is to no request. */
 export function answeredWith({ answers }: FeatureUnderTest, table: HostileRequests): HostileRequests {
   const names = new Set(Object.values(table).flatMap((rows) => rows.map(({ name }) => name)));
   const lost = Object.keys(answers).filter((name) => !names.has(name));

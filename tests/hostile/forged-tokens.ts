@@ -119,7 +119,7 @@ const ODD_KEY_IDS = [undefined, null, 0, true, ['x'], {}, { kid: 'x' }].map((kid
   header(`a kid that is ${JSON.stringify(kid) ?? 'absent'}`, { kid }, FORM),
 );
 
-/** Members of a header that contain or link a key of the attacker. */
+/** Fields of a header that contain or link a key of the attacker. */
 const BROUGHT_KEYS: Readonly<Record<string, (make: TokenForge) => object>> = {
   jwk: (make) => ({ jwk: { ...make.attackerJwk, use: 'sig', alg: 'RS256', kid: 'attacker' } }),
   'jwk of an octet key': () => ({ jwk: { kty: 'oct', k: 'AA', alg: 'RS256' } }),
@@ -166,7 +166,7 @@ const HEADERS: readonly Forgery[] = [
   head('alg repeated', (kid) => `{"kid":"${kid}","alg":"none","alg":"RS256"}`),
   head('kid repeated', (kid) => `{"kid":"other","kid":"${kid}","alg":"RS256"}`),
   head('alg with an escape', (kid) => `{"kid":"${kid}","alg":"\\u0052S256"}`),
-  head('a member name with an escape', (kid) => `{"kid":"${kid}","\\u0061lg":"RS256"}`),
+  head('a field name with an escape', (kid) => `{"kid":"${kid}","\\u0061lg":"RS256"}`),
   head('white space in the header', (kid) => `{"kid": "${kid}", "alg": "RS256"}`),
   head('a line break behind the header', (kid) => `{"kid":"${kid}","alg":"RS256"}\n`),
   header('a token of another type', { typ: 'dpop+jwt' }, FORM),
@@ -235,7 +235,7 @@ const SIGNATURES: readonly Forgery[] = [
 ];
 
 const exp = (json: string) => text(`exp as ${json}`, (written) => written.replace(/"exp":\d+/, `"exp":${json}`));
-const more = (name: string, members: string) => text(name, (json) => `${json.slice(0, -1)},${members}}`);
+const more = (name: string, fields: string) => text(name, (json) => `${json.slice(0, -1)},${fields}}`);
 
 const AMBIGUOUS_CLAIMS: readonly Forgery[] = [
   more('sub repeated', '"sub":"another-client"'),
@@ -243,7 +243,7 @@ const AMBIGUOUS_CLAIMS: readonly Forgery[] = [
   more('exp repeated', '"exp":9007199254740991'),
   more('exp repeated with an escape', '"\\u0065xp":9007199254740991'),
   more('an unknown claim repeated', '"x":1,"x":2'),
-  more('a member of a claim repeated', '"x":{"y":1,"y":2}'),
+  more('a field of a claim repeated', '"x":{"y":1,"y":2}'),
   more('an integer name out of order', '"1":1'),
   text('a name with an escape', (json) => json.replace('"sub"', '"\\u0073ub"')),
   text('a value with an escape', (json) => json.replace('good-client', '\\u0067ood-client')),
@@ -291,7 +291,7 @@ const CLAIMS_OF_OTHERS: readonly Forgery[] = [
   claims('a number in a scope', { scope: ['read', 1] }),
 ];
 
-/** All that can be sent as a bearer token (RFC 6750 section 2.1), by why it is refused. Each has a name of its own. */
+/** All that can be sent as a bearer token (RFC 6750 section 2.1), by why it is refused. Each has its own name. */
 export const FORGED_TOKENS: readonly Forgery[] = [
   ...ALGORITHMS,
   ...HMACS,

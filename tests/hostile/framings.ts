@@ -21,13 +21,14 @@ const HEX = LENGTH.toString(16);
 const CHUNKED = 'Transfer-Encoding: chunked';
 
 /** A framing that must end the connection: what follows it is not read as a request. */
-const ambiguous = (name: string, headers: readonly string[], body = `${FORM}${SMUGGLED}`, answer = MALFORMED) =>
-  closing(name, tokenRequest(headers, body), answer);
-const length = (name: string, value: string, answer = MALFORMED) =>
-  ambiguous(name, [`Content-Length: ${value}`], undefined, answer);
-const coding = (name: string, value: string, answer = MALFORMED) =>
-  ambiguous(name, [`Transfer-Encoding: ${value}`], `${HEX}\r\n${FORM}\r\n0\r\n\r\n${SMUGGLED}`, answer);
-const chunks = (name: string, body: string, answer = MALFORMED) => closing(name, tokenRequest([CHUNKED], body), answer);
+const ambiguous = (name: string, headers: readonly string[], body = `${FORM}${SMUGGLED}`, response = MALFORMED) =>
+  closing(name, tokenRequest(headers, body), response);
+const length = (name: string, value: string, response = MALFORMED) =>
+  ambiguous(name, [`Content-Length: ${value}`], undefined, response);
+const coding = (name: string, value: string, response = MALFORMED) =>
+  ambiguous(name, [`Transfer-Encoding: ${value}`], `${HEX}\r\n${FORM}\r\n0\r\n\r\n${SMUGGLED}`, response);
+const chunks = (name: string, body: string, response = MALFORMED) =>
+  closing(name, tokenRequest([CHUNKED], body), response);
 /** Chunks that are well-formed: the connection stays open. */
 const goodChunks = (name: string, body: string) => keeping(name, tokenRequest([CHUNKED], body), TOKEN);
 

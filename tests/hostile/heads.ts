@@ -18,8 +18,8 @@ const HOST = badRequest('host_malformed');
 const BESIDE = badRequest('authorization_beside_body');
 const TOO_LARGE = refused(431, 'invalid_request', 'header_fields_too_large');
 
-const method = (name: string, verb: string, target: string, answer: typeof MALFORMED) =>
-  closing(name, request(`${verb} ${target} HTTP/1.1`, ['Host: x', 'Connection: close']), answer);
+const method = (name: string, verb: string, target: string, response: typeof MALFORMED) =>
+  closing(name, request(`${verb} ${target} HTTP/1.1`, ['Host: x', 'Connection: close']), response);
 
 /** Methods that a route does not have, that nobody has, and that other servers give a meaning of their own. */
 export const METHODS: readonly HostileRequest[] = [
@@ -45,8 +45,8 @@ export const METHODS: readonly HostileRequest[] = [
   ),
 ];
 
-const target = (name: string, text: string, answer = UNAUTHORIZED) => closing(name, get(text), answer);
-const tokenTarget = (name: string, text: string, answer = TOKEN) =>
+const target = (name: string, text: string, response = UNAUTHORIZED) => closing(name, get(text), response);
+const tokenTarget = (name: string, text: string, response = TOKEN) =>
   closing(
     name,
     request(
@@ -54,7 +54,7 @@ const tokenTarget = (name: string, text: string, answer = TOKEN) =>
       ['Host: x', `Content-Type: ${FORM_TYPE}`, `Content-Length: ${FORM.length}`, 'Connection: close'],
       FORM,
     ),
-    answer,
+    response,
   );
 
 /** Targets that a careless router takes for the token endpoint, or for a public path. */
@@ -92,8 +92,8 @@ export const TARGETS: readonly HostileRequest[] = [
   target('a secret as a path', '/good-secret'),
 ];
 
-const hosted = (name: string, fields: readonly string[], answer = HOST) =>
-  closing(name, request('GET / HTTP/1.1', [...fields, 'Connection: close']), answer);
+const hosted = (name: string, fields: readonly string[], response = HOST) =>
+  closing(name, request('GET / HTTP/1.1', [...fields, 'Connection: close']), response);
 
 /** Host (RFC 9112 section 3.2), whose value is never used. */
 export const HOSTS: readonly HostileRequest[] = [
@@ -115,8 +115,8 @@ export const HOSTS: readonly HostileRequest[] = [
   ),
 ];
 
-const flood = (name: string, fields: readonly string[], answer = UNAUTHORIZED) =>
-  closing(name, get('/', fields), answer);
+const flood = (name: string, fields: readonly string[], response = UNAUTHORIZED) =>
+  closing(name, get('/', fields), response);
 
 /** A header section of so many bytes, without the empty line behind it. */
 const section = (bytes: number) => {

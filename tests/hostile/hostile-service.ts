@@ -7,7 +7,7 @@ import { GOOD_CLIENT, GOOD_SECRET, ISSUER } from '../support/running-service.ts'
 import { startServiceProcess } from '../support/service-process.ts';
 import { TokenForge } from './token-forge.ts';
 
-/** The service in a process of its own, with a key that the tests have too. */
+/** The service in its own process, with a key that the tests have too. */
 export interface HostileService extends AsyncDisposable {
   readonly port: number;
   readonly security: 'plain' | 'tls';
@@ -27,7 +27,7 @@ export interface HostileServiceOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** What is written into files, by the setting that names each file. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Further members of the registration of the client whose secret is right. */
+  /** Further fields of the registration of the client whose secret is right. */
   readonly client?: Readonly<Record<string, unknown>>;
 }
 
@@ -87,5 +87,5 @@ export function startHostileServiceWithTls(options: HostileServiceOptions = {}):
   });
 }
 
-/** The secret that the log and the answers must not have. */
+/** The secret that the log and the responses must not have. */
 export const SECRETS = new RegExp(`${GOOD_SECRET}|-secret|eyJ|\\$2[abxy]\\$`);

@@ -27,17 +27,17 @@ const UNKNOWN = invalidClient('client_unknown');
 const MISSING = invalidClient('credentials_missing');
 const WRONG = invalidClient('secret_wrong');
 
-const body = (name: string, text: string, answer = TOKEN) => closing(name, post(text), answer);
-const clientId = (name: string, id: string, answer = UNKNOWN) =>
-  body(name, `grant_type=client_credentials&client_secret=good-secret&client_id=${id}`, answer);
-const secret = (name: string, text: string, answer = WRONG) =>
-  body(name, `grant_type=client_credentials&client_id=wronged-client&client_secret=${text}`, answer);
-const grant = (name: string, type: string, answer = OTHER_GRANT) =>
-  body(name, `${CREDENTIALS}&grant_type=${type}`, answer);
-const scope = (name: string, text: string, answer = NO_SCOPE) => body(name, `${FORM}&scope=${text}`, answer);
-const resource = (name: string, text: string, answer = NO_TARGET) => body(name, `${FORM}&resource=${text}`, answer);
-const query = (name: string, text: string, answer = badRequest('credentials_in_query')) =>
-  closing(name, post(FORM, [], text), answer);
+const body = (name: string, text: string, response = TOKEN) => closing(name, post(text), response);
+const clientId = (name: string, id: string, response = UNKNOWN) =>
+  body(name, `grant_type=client_credentials&client_secret=good-secret&client_id=${id}`, response);
+const secret = (name: string, text: string, response = WRONG) =>
+  body(name, `grant_type=client_credentials&client_id=wronged-client&client_secret=${text}`, response);
+const grant = (name: string, type: string, response = OTHER_GRANT) =>
+  body(name, `${CREDENTIALS}&grant_type=${type}`, response);
+const scope = (name: string, text: string, response = NO_SCOPE) => body(name, `${FORM}&scope=${text}`, response);
+const resource = (name: string, text: string, response = NO_TARGET) => body(name, `${FORM}&resource=${text}`, response);
+const query = (name: string, text: string, response = badRequest('credentials_in_query')) =>
+  closing(name, post(FORM, [], text), response);
 const chunked = (text: string) =>
   tokenRequest(
     ['Transfer-Encoding: chunked', 'Connection: close'],

@@ -20,7 +20,7 @@ const EMPTY = tokenRequest(['Content-Length: 0']);
 const WRONG = FORM.replace('good-secret', 'wrong-secret').replace('good-client', 'wronged-client');
 const GUESS = tokenRequest([`Content-Length: ${WRONG.length}`], WRONG);
 
-/** Requests on one connection that are sent before the first answer: of two, the first is answered and the last; of more, none. */
+/** Requests on one connection that are sent before the first response: of two, the first is answered and the last; of more, none. */
 export const PIPELINES: readonly HostileRequest[] = [
   closing('two good requests', GOOD + GOOD, TOKEN),
   closing('three good requests', GOOD.repeat(3)),
@@ -33,7 +33,7 @@ export const PIPELINES: readonly HostileRequest[] = [
     isHead: true,
   }),
   closing('a request for the resource behind one for a token, which lends it nothing', GOOD + SMUGGLED, TOKEN),
-  keeping('a request of which each byte is a write of its own', [...GOOD], TOKEN),
+  keeping('a request of which each byte is its own write', [...GOOD], TOKEN),
   closing(
     'two requests that are split within a line',
     [GOOD.slice(0, 20), GOOD.slice(20) + GOOD.slice(0, -5), GOOD.slice(-5)],
@@ -49,7 +49,7 @@ export const PIPELINES: readonly HostileRequest[] = [
   closing('a request behind a broken one', `BREW / HTTP/1.1\r\nHost: x\r\n\r\n${GOOD}`, MALFORMED),
   closing('a request behind one of HTTP/1.0', request('GET / HTTP/1.0') + GOOD, UNAUTHORIZED),
   closing(
-    'a request behind one that expects an answer before its body',
+    'a request behind one that expects a response before its body',
     tokenRequest(['Content-Length: 16385', 'Expect: 100-continue']) + GOOD,
     { status: 413, error: 'invalid_request', reason: 'content_too_large' },
   ),

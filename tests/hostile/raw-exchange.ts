@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { connect as connectByTls } from 'node:tls';
 
-/** One answer, as it came over the connection. */
-export interface RawAnswer {
+/** One response, as it came over the connection. */
+export interface RawResponse {
   readonly status: number;
   /** By lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
@@ -53,13 +53,16 @@ export function openRawExchange(port: number, security: 'plain' | 'tls' = 'plain
 }
 
 /**
- * The complete answers in the received bytes, without `100 Continue`. Throws if anything else is there, such as an answer
+ * The complete answers in the received bytes, without `100 Continue`. Throws if anything else is there, such as a response
  * without a length.
  *
- * @param isHead whether the answer with this number is one to HEAD, which has a length but no body.
+ * @param isHead whether the response with this number is one to HEAD, which has a length but no body.
  */
-export function readAnswers(received: string, isHead: (index: number) => boolean = () => false): readonly RawAnswer[] {
-  const answers: RawAnswer[] = [];
+export function readResponses(
+  received: string,
+  isHead: (index: number) => boolean = () => false,
+): readonly RawResponse[] {
+  const answers: RawResponse[] = [];
   let rest = received;
   for (;;) {
     const headEnd = rest.indexOf('\r\n\r\n');
@@ -69,13 +72,13 @@ export function readAnswers(received: string, isHead: (index: number) => boolean
     const headers = new Map(
       lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.replace(/^.*?: /, '')]),
     );
-    if (headers.size !== lines.length) throw new Error(`an answer repeats a header field: ${rest}`);
+    if (headers.size !== lines.length) throw new Error(`a response repeats a header field: ${rest}`);
     if (status === 100) {
       rest = rest.slice(headEnd + 4);
       continue;
     }
     const declared = headers.get('content-length') ?? '';
-    if (!/^\d+$/.test(declared) || Number.isNaN(status)) throw new Error(`not an answer of the service: ${rest}`);
+    if (!/^\d+$/.test(declared) || Number.isNaN(status)) throw new Error(`not a response of the service: ${rest}`);
     const length = isHead(answers.length) ? 0 : Number(declared);
     const end = headEnd + 4 + length;
     if (rest.length < end) return answers;

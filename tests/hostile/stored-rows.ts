@@ -1,6 +1,6 @@
 import {
   closing,
-  type ExpectedAnswer,
+  type ExpectedResponse,
   type HostileRequest,
   invalidClient,
   post,
@@ -28,12 +28,12 @@ interface Case {
 }
 
 /** A row with this client id, and a request for a token with the right secret. */
-function stored(name: string, row: Omit<StoredRow, 'client_id'>, answer: ExpectedAnswer, more = ''): Case {
+function stored(name: string, row: Omit<StoredRow, 'client_id'>, response: ExpectedResponse, more = ''): Case {
   const client_id = name.replaceAll(/\W/g, '_');
   const form = `grant_type=client_credentials&client_id=${client_id}&client_secret=good-secret${more}`;
-  return { name, row: { client_id, ...row }, request: closing(name, post(form), answer) };
+  return { name, row: { client_id, ...row }, request: closing(name, post(form), response) };
 }
-const secret = (name: string, client_secret: string, answer = UNUSABLE) => stored(name, { client_secret }, answer);
+const secret = (name: string, client_secret: string, response = UNUSABLE) => stored(name, { client_secret }, response);
 
 export const STORED: readonly Case[] = [
   secret('a plain secret', 'good-secret'),

@@ -2,7 +2,7 @@ import {
   badRequest,
   CREDENTIALS,
   closing,
-  type ExpectedAnswer,
+  type ExpectedResponse,
   FORM,
   get,
   type HostileRequest,
@@ -18,7 +18,7 @@ import type { TokenForge } from './token-forge.ts';
 const GRANT = 'grant_type=client_credentials';
 const TYPE = 'client_assertion_type=urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const OFF = openlyRefused('method_unsupported');
-const BASIC_OFF: ExpectedAnswer = {
+const BASIC_OFF: ExpectedResponse = {
   ...openlyRefused('authorization_method_unsupported'),
   headers: { 'www-authenticate': 'Basic realm="token endpoint"' },
 };
@@ -42,10 +42,10 @@ const forged = (forge: TokenForge, header: object = {}, claims: string | object 
     forge.byAttacker,
   );
 
-const form = (name: string, body: (forge: TokenForge) => string, answer: ExpectedAnswer = OFF) =>
-  closing(name, (forge) => post(`${GRANT}&${body(forge)}`), answer);
-const assertion = (name: string, compact: (forge: TokenForge) => string, answer: ExpectedAnswer = OFF) =>
-  form(name, (forge) => `${TYPE}&client_assertion=${compact(forge)}`, answer);
+const form = (name: string, body: (forge: TokenForge) => string, response: ExpectedResponse = OFF) =>
+  closing(name, (forge) => post(`${GRANT}&${body(forge)}`), response);
+const assertion = (name: string, compact: (forge: TokenForge) => string, response: ExpectedResponse = OFF) =>
+  form(name, (forge) => `${TYPE}&client_assertion=${compact(forge)}`, response);
 
 /** Assertions (RFC 7523) that a client with the right key does not send. */
 export const ASSERTIONS: readonly HostileRequest[] = [
@@ -86,8 +86,8 @@ export const ASSERTIONS: readonly HostileRequest[] = [
   ),
 ];
 
-const basic = (name: string, credentials: string, answer: ExpectedAnswer = BASIC_OFF, body = GRANT) =>
-  closing(name, post(body, [`Authorization: Basic ${credentials}`]), answer);
+const basic = (name: string, credentials: string, response: ExpectedResponse = BASIC_OFF, body = GRANT) =>
+  closing(name, post(body, [`Authorization: Basic ${credentials}`]), response);
 const encoded = (text: string) => Buffer.from(text, 'latin1').toString('base64');
 
 /** Credentials of HTTP Basic (RFC 7617) that two readers may read in two ways. */
@@ -125,8 +125,8 @@ export const RESOURCES: readonly HostileRequest[] = [
   resource('the resource beside another one', 'https://registered.test/a&resource=https://api.test'),
 ];
 
-const metadata = (name: string, line: string, answer = UNAUTHORIZED) =>
-  closing(name, request(`${line} HTTP/1.1`, ['Host: evil.test', 'Connection: close']), answer);
+const metadata = (name: string, line: string, response = UNAUTHORIZED) =>
+  closing(name, request(`${line} HTTP/1.1`, ['Host: evil.test', 'Connection: close']), response);
 
 /** The metadata, and paths that are nearly theirs. */
 export const METADATA: readonly HostileRequest[] = [

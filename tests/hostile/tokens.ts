@@ -2,7 +2,7 @@ import { FORGED_TOKENS, NO_BEARER_TOKENS } from './forged-tokens.ts';
 import {
   badRequest,
   closing,
-  type ExpectedAnswer,
+  type ExpectedResponse,
   get,
   type HostileRequest,
   LOCATION,
@@ -11,7 +11,7 @@ import {
 } from './hostile-request.ts';
 import type { TokenForge } from './token-forge.ts';
 
-const invalid = (reason: string): ExpectedAnswer => ({
+const invalid = (reason: string): ExpectedResponse => ({
   status: 401,
   error: 'invalid_token',
   reason,
@@ -19,8 +19,8 @@ const invalid = (reason: string): ExpectedAnswer => ({
 });
 const MALFORMED = badRequest('authorization_malformed', { 'www-authenticate': 'Bearer error="invalid_request"' });
 
-const token = (name: string, forge: (make: TokenForge) => string, answer: ExpectedAnswer) =>
-  closing(name, (make) => get(LOCATION, [`Authorization: Bearer ${forge(make)}`]), answer);
+const token = (name: string, forge: (make: TokenForge) => string, response: ExpectedResponse) =>
+  closing(name, (make) => get(LOCATION, [`Authorization: Bearer ${forge(make)}`]), response);
 const claims = (name: string, more: object, reason: string) =>
   token(name, (make) => make.token(undefined, make.claims(more)), invalid(reason));
 const now = () => Math.floor(Date.now() / 1000);

@@ -35,7 +35,7 @@ export function assertionForm(
   };
 }
 
-/** What an assertion shows itself, by the signer: each is refused without a look-up, and the answer names the fix. */
+/** What an assertion shows itself, by the signer: each is refused without a look-up, and the response names the fix. */
 export const ASSERTION_MISTAKES: readonly (readonly [
   reason: string,
   signer: 'client' | 'platform',

@@ -22,7 +22,7 @@ export interface Backend {
 interface Probing {
   readonly path: string;
   readonly everyMs: number;
-  /** A backend is ready after so many answers of 200 in a row, and no longer after so many others. */
+  /** A backend is ready after so many responses of 200 in a row, and no longer after so many others. */
   readonly rise: number;
   readonly fall: number;
   /**
@@ -84,16 +84,16 @@ export class Balancer {
     const { method, url, headers } = incoming;
     const forwarded = request(
       { host: '127.0.0.1', port: backend.port, method, path: url, headers, agent: this.#agent },
-      (answer) => {
-        outgoing.writeHead(answer.statusCode ?? 502, headersToPass(answer.headers));
-        answer.pipe(outgoing);
+      (response) => {
+        outgoing.writeHead(response.statusCode ?? 502, headersToPass(response.headers));
+        response.pipe(outgoing);
       },
     );
     forwarded.on('error', (error) => outgoing.writeHead(502).end(`${backend.port}: ${error.message}`));
     incoming.pipe(forwarded);
   }
 
-  /** Round robin. Waits for the next probe if no answer is recent enough. Undefined if no backend is ready. */
+  /** Round robin. Waits for the next probe if no response is recent enough. Undefined if no backend is ready. */
   async #nextBackend(): Promise<Backend | undefined> {
     let recent: readonly Backend[] = [];
     await until(() => {
@@ -112,7 +112,7 @@ export class Balancer {
     while (!this.#closed) {
       const askedAt = performance.now();
       const ready = await send(`http://127.0.0.1:${backend.managementPort}`, path).then(
-        (answer) => answer.status === 200,
+        (response) => response.status === 200,
         () => false,
       );
       inARow = ready === isReady ? 0 : inARow + 1;
@@ -124,7 +124,7 @@ export class Balancer {
   }
 }
 
-/** The header fields that a caller needs: the content type, and how long the answer may be cached. */
+/** The header fields that a caller needs: the content type, and how long the response may be cached. */
 function headersToPass(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
   const { 'content-type': type, 'cache-control': cacheControl } = headers;
   return { ...(type && { 'content-type': type }), ...(cacheControl && { 'cache-control': cacheControl }) };

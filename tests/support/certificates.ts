@@ -8,7 +8,7 @@ const NEW_KEYS = {
   rsa: ['-newkey', 'rsa:2048', '-nodes'],
 } as const;
 
-/** A certificate authority for one test, in a folder of its own. Makes certificates with the openssl program. */
+/** A certificate authority for one test, in its own folder. Makes certificates with the openssl program. */
 export class CertificateAuthority implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), 'certificates-'));
   /** The file of its own certificate. */

@@ -56,7 +56,7 @@ export class FaultyProxy implements AsyncDisposable {
   }
 
   /** Breaks each open connection when the server answers: what it was told to do is done, and the client does not hear of it. */
-  loseAnswers(): void {
+  loseResponses(): void {
     for (const socket of this.#toServer) this.#forgotten.add(socket);
   }
 

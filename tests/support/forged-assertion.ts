@@ -13,7 +13,7 @@ export interface ClaimedOrigin {
  * The body of a token request with an assertion that nobody signed, a different one each time. ES384 without a key id costs
  * a verifier most. Everything else about it is right, so that only the signature tells.
  *
- * @param more further claims, as JSON members.
+ * @param more further claims, as JSON fields.
  */
 export function forgedRequestBody(origin: ClaimedOrigin, more = ''): string {
   const now = Math.floor(Date.now() / 1_000);

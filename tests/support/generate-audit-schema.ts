@@ -30,11 +30,11 @@ export function generateAuditSchema(): string {
   if (parameter === undefined) throw new Error(`${SOURCE} has no ${WRITER}`);
   const clients: { whole?: Schema; changed?: Schema } = {};
 
-  /** A client, whole or with the members that a change has changed, is defined once. */
+  /** A client, whole or with the fields that a change has changed, is defined once. */
   function schemaOf(type: ts.Type): Schema {
     const name = (type.aliasSymbol ?? type.symbol)?.name;
     if (name === 'RecordedClient') {
-      clients.whole ??= { $ref: '#/$defs/client', required: membersOf(type).required };
+      clients.whole ??= { $ref: '#/$defs/client', required: fieldsOf(type).required };
       return { $ref: '#/$defs/whole_client' };
     }
     if (name !== 'Partial') return structureOf(type);
@@ -52,13 +52,13 @@ export function generateAuditSchema(): string {
     if (item !== undefined) return { type: 'array', items: schemaOf(item) };
     const value = type.getStringIndexType();
     if (value !== undefined) return { type: 'object', additionalProperties: schemaOf(value) };
-    const { required, properties } = membersOf(type);
+    const { required, properties } = fieldsOf(type);
     return { type: 'object', ...(required.length > 0 && { required }), additionalProperties: false, properties };
   }
 
   function unionOf(types: readonly ts.Type[]): Schema {
     const [first, ...others] = types;
-    if (first === undefined) throw new Error('a member has no type');
+    if (first === undefined) throw new Error('a field has no type');
     if (others.length === 0) return schemaOf(first);
     if (types.every((type) => type.isStringLiteral())) return { enum: types.map(({ value }) => value) };
     const schemas = types.map(schemaOf);
@@ -68,23 +68,23 @@ export function generateAuditSchema(): string {
     return { anyOf: schemas };
   }
 
-  function membersOf(type: ts.Type): {
+  function fieldsOf(type: ts.Type): {
     readonly required: readonly string[];
     readonly properties: Record<string, Schema>;
   } {
     const required: string[] = [];
     const properties: Record<string, Schema> = {};
-    for (const member of type.getProperties()) {
-      const memberType = checker.getTypeOfSymbol(member);
-      const undefinable = memberType.isUnion() && memberType.types.some(({ flags }) => flags & ts.TypeFlags.Undefined);
-      if (!(member.flags & ts.SymbolFlags.Optional) && !undefinable) required.push(member.name);
-      const description = ts.displayPartsToString(member.getDocumentationComment(checker)).replaceAll('\n', ' ');
-      const limits = member.getJsDocTags(checker).map(({ name, text }) => {
+    for (const field of type.getProperties()) {
+      const fieldType = checker.getTypeOfSymbol(field);
+      const undefinable = fieldType.isUnion() && fieldType.types.some(({ flags }) => flags & ts.TypeFlags.Undefined);
+      if (!(field.flags & ts.SymbolFlags.Optional) && !undefinable) required.push(field.name);
+      const description = ts.displayPartsToString(field.getDocumentationComment(checker)).replaceAll('\n', ' ');
+      const limits = field.getJsDocTags(checker).map(({ name, text }) => {
         const limit = ts.displayPartsToString(text);
         return [name, name === 'pattern' ? limit : JSON.parse(limit)];
       });
-      properties[member.name] = {
-        ...schemaOf(memberType),
+      properties[field.name] = {
+        ...schemaOf(fieldType),
         ...Object.fromEntries(limits),
         ...(description !== '' && { description }),
       };
@@ -94,7 +94,7 @@ export function generateAuditSchema(): string {
 
   const events = checker.getTypeAtLocation(parameter);
   const kinds = (events.isUnion() ? events.types : [events]).map((type) => {
-    const { required, properties } = membersOf(type);
+    const { required, properties } = fieldsOf(type);
     const { at: _at, event = {}, ...ofEvent } = properties;
     const base = 'change_id' in properties ? OPERATOR : {};
     const kind = String(event['const'] ?? 'key_event');

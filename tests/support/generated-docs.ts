@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { ALL_REASONS, ANSWERS } from '../../adapters/http/server/http-refusal.ts';
+import { ALL_REASONS, RESPONSES } from '../../adapters/http/server/http-refusal.ts';
 import { aboutSetting } from '../../config/settings/about-setting.ts';
 import type { SettingsGroup } from '../../config/settings/read-environment.ts';
 import { SETTING_GROUPS } from './all-settings.ts';
@@ -56,18 +56,18 @@ function settingsTable(rows: SettingsGroup['rows']): string {
   return ['| setting | default | meaning |', '|---|---|---|', ...lines].join('\n');
 }
 
-/** A list for each answer. */
+/** A list for each response. */
 function reasonsLists(): string {
   const reasons = Object.entries(ALL_REASONS);
-  const answerOf = (code: keyof typeof ANSWERS) => `${ANSWERS[code].status} \`${ANSWERS[code].error}\``;
-  const codes = Object.keys(ANSWERS) as (keyof typeof ANSWERS)[];
-  return [...new Set(codes.map(answerOf))]
-    .map((answer) => {
-      const given = reasons.filter(([, { code }]) => answerOf(code) === answer);
+  const responseOf = (code: keyof typeof RESPONSES) => `${RESPONSES[code].status} \`${RESPONSES[code].error}\``;
+  const codes = Object.keys(RESPONSES) as (keyof typeof RESPONSES)[];
+  return [...new Set(codes.map(responseOf))]
+    .map((response) => {
+      const given = reasons.filter(([, { code }]) => responseOf(code) === response);
       const items = given.map(([reason, { description, meaning }]) => {
         return `- **\`${reason}\`**: ${description === undefined ? '' : `"${description}". `}${meaning}`;
       });
-      return `## ${answer}\n\n${items.join('\n')}\n`;
+      return `## ${response}\n\n${items.join('\n')}\n`;
     })
     .join('\n');
 }

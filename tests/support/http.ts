@@ -1,9 +1,9 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
-import { readAnswers } from '../hostile/raw-exchange.ts';
-import { isRecorded, recordAnswer } from './answer-record.ts';
+import { readResponses } from '../hostile/raw-exchange.ts';
+import { isRecorded, recordResponse } from './response-record.ts';
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
@@ -22,7 +22,7 @@ export function send(
   url: string,
   path: string,
   { method = 'GET', headers = {}, body }: HttpRequest = {},
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const outgoing = request({ hostname, port, path, method, headers, agent: false }, (incoming) => {
@@ -32,7 +32,7 @@ export function send(
       incoming.on('end', () => {
         const text = Buffer.concat(chunks).toString();
         const { statusCode: status = 0, headers: answered } = incoming;
-        recordAnswer(Number(port), { request: { method, target: path }, status, headers: answered, body: text });
+        recordResponse(Number(port), { request: { method, target: path }, status, headers: answered, body: text });
         resolve({
           status,
           headers: answered,
@@ -53,7 +53,7 @@ export function requestToken(
   url: string,
   form: FormFields | string | Buffer,
   headers: HttpRequest['headers'] = {},
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   const body = typeof form === 'string' || Buffer.isBuffer(form) ? form : new URLSearchParams(form).toString();
   return send(url, '/oauth2/token', {
     method: 'POST',
@@ -69,14 +69,14 @@ export async function getAccessToken(
   clientSecret: string,
   more: FormFields = {},
 ): Promise<string> {
-  const answer = await requestToken(url, {
+  const response = await requestToken(url, {
     grant_type: 'client_credentials',
     client_id: clientId,
     client_secret: clientSecret,
     ...more,
   });
-  if (answer.status !== 200) throw new Error(`no token: ${answer.status} ${answer.text}`);
-  return String(answer.json()['access_token']);
+  if (response.status !== 200) throw new Error(`no token: ${response.status} ${response.text}`);
+  return String(response.json()['access_token']);
 }
 
 /** Writes bytes to a socket unchanged, and resolves with everything received until the server closes the connection. */
@@ -103,8 +103,8 @@ export function sendRaw(port: number, ...chunks: readonly (string | Buffer)[]): 
 function recordRaw(port: number, sent: string, received: string): void {
   const [, method, target] = /^([A-Z]+) (\S+) HTTP\/1\.[01]\r\n/.exec(sent) ?? [];
   const first = method !== undefined && target !== undefined ? { method, target } : undefined;
-  for (const [index, { status, headers, body }] of readAnswers(received, () => method === 'HEAD').entries()) {
+  for (const [index, { status, headers, body }] of readResponses(received, () => method === 'HEAD').entries()) {
     const request = index === 0 ? first : undefined;
-    recordAnswer(port, { request, status, headers: Object.fromEntries(headers), body });
+    recordResponse(port, { request, status, headers: Object.fromEntries(headers), body });
   }
 }

@@ -11,7 +11,7 @@ export class KeptConnection {
     this.#url = url;
   }
 
-  /** Runs one statement. One that comes while another one runs does not wait for it: it gets a connection of its own. */
+  /** Runs one statement. One that comes while another one runs does not wait for it: it gets its own connection. */
   async query(text: string, values: readonly unknown[] = []): Promise<readonly Record<string, unknown>[]> {
     if (this.#isBusy) return runAt(this.#url, text, values);
     this.#isBusy = true;

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { KeyProvider } from '../../application/ports/key-provider.ts';
 
 /** How the issuer answers: completely, not at all on an open connection, or with half a body. */
-export type KeySetAnswer =
+export type KeySetResponse =
   | {
       readonly kind: 'text';
       readonly text: string;
@@ -15,7 +15,7 @@ export type KeySetAnswer =
   | { readonly kind: 'half'; readonly text: string };
 
 /** Status 200 with this document. */
-export function keySetAnswer(document: unknown, headers: Record<string, string> = {}): KeySetAnswer {
+export function keySetResponse(document: unknown, headers: Record<string, string> = {}): KeySetResponse {
   return { kind: 'text', text: JSON.stringify(document), headers };
 }
 
@@ -26,7 +26,7 @@ export class KeySetServer implements AsyncDisposable {
   #server: Server;
   #questions = 0;
   #accept: string | undefined;
-  answer: KeySetAnswer = { kind: 'silent' };
+  answer: KeySetResponse = { kind: 'silent' };
 
   private constructor(server: Server, port: number, answers: (own: KeySetServer) => RequestListener) {
     this.#server = server;
@@ -35,7 +35,7 @@ export class KeySetServer implements AsyncDisposable {
     server.on('request', this.#listener);
   }
 
-  static async start(answer: KeySetAnswer): Promise<KeySetServer> {
+  static async start(answer: KeySetResponse): Promise<KeySetServer> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -57,7 +57,7 @@ export class KeySetServer implements AsyncDisposable {
 
   /** Publishes the current keys of this provider. */
   static async of(keys: KeyProvider, headers?: Record<string, string>): Promise<KeySetServer> {
-    return KeySetServer.start(keySetAnswer({ keys: await keys.publicKeys() }, headers));
+    return KeySetServer.start(keySetResponse({ keys: await keys.publicKeys() }, headers));
   }
 
   get url(): string {

@@ -15,8 +15,8 @@ export interface Mistake {
 const DATABASE = { CLIENT_REPOSITORY: 'postgres', CLIENTS_FILE: '' };
 const url = (DATABASE_URL: string) => ({ ...DATABASE, DATABASE_URL });
 const clients = (CLIENTS_FILE: string | Buffer) => ({ CLIENTS_FILE });
-const entry = (members: object) =>
-  clients(JSON.stringify([{ client_id: 'a', client_secret: '{noop}s', client_name: 'A', scope: 'read', ...members }]));
+const entry = (fields: object) =>
+  clients(JSON.stringify([{ client_id: 'a', client_secret: '{noop}s', client_name: 'A', scope: 'read', ...fields }]));
 const [bom, nbsp, zeroWidth] = ['\ufeff', '\u00a0', '\u200b'];
 const pem = (key: { export(options: object): string | Buffer }, type: string, more: object = {}) =>
   String(key.export({ type, format: 'pem', ...more }));
@@ -128,7 +128,7 @@ const INVISIBLE: readonly Mistake[] = [
   {
     what: 'a clients file that names a field twice',
     files: clients(GOOD.replace('"client_secret"', '"client_secret":"{noop}other","client_secret"')),
-    fix: /CLIENTS_FILE: is not JSON: line 1, column \d+: a member that this object has already/,
+    fix: /CLIENTS_FILE: is not JSON: line 1, column \d+: a field that this object has already/,
   },
   {
     what: 'a database of SQLite as a clients file',
@@ -149,7 +149,7 @@ const INVISIBLE: readonly Mistake[] = [
 
 const LISTENING: readonly Mistake[] = [
   { what: 'HOST as a URL', set: { HOST: 'http://0.0.0.0' }, fix: /HOST: must be .* alone: no http:\/\// },
-  { what: 'HOST with a port', set: { HOST: '0.0.0.0:8080' }, fix: /HOST: .*no port \(that is a setting of its own\)/ },
+  { what: 'HOST with a port', set: { HOST: '0.0.0.0:8080' }, fix: /HOST: .*no port \(that is a separate setting\)/ },
   { what: 'HOST in brackets', set: { HOST: '[::1]' }, fix: /HOST: .*IPv6 without brackets/ },
   { what: 'HOST as *', set: { HOST: '*' }, fix: /HOST: .*0\.0\.0\.0 or :: is every address/ },
   {
@@ -345,7 +345,7 @@ const FILES: readonly Mistake[] = [
   { what: 'single quotes', files: clients(GOOD.replaceAll('"', "'")), fix: /JSON has double quotes only/ },
   { what: 'a comment', files: clients(`// clients\n${GOOD}`), fix: /JSON has no comments/ },
   { what: 'an object in place of an array', files: clients('{}'), fix: /must be a JSON array/ },
-  { what: 'a member in camel case', files: entry({ clientId: 'a' }), fix: /has members other than client_id/ },
+  { what: 'a field in camel case', files: entry({ clientId: 'a' }), fix: /has fields other than client_id/ },
   {
     what: 'a secret without {noop}',
     files: entry({ client_secret: 'plain' }),

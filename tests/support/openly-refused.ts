@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import type { RefusalReason } from '../../domain/refusal.ts';
-import type { HttpAnswer } from './http.ts';
+import type { HttpResponse } from './http.ts';
 
 /** The reasons that an assertion shows itself, and what their description has to say. All others have none. */
 export const OPENLY_REFUSED: Readonly<Partial<Record<RefusalReason, RegExp>>> = {
@@ -18,9 +18,9 @@ export const OPENLY_REFUSED: Readonly<Partial<Record<RefusalReason, RegExp>>> = 
 };
 
 /** An assertion that is refused for this reason: with the fix if the assertion shows it, otherwise without a word. */
-export function expectRefusedAssertion(answer: HttpAnswer, reason: string): void {
+export function expectRefusedAssertion(response: HttpResponse, reason: string): void {
   const fix = OPENLY_REFUSED[reason as RefusalReason];
-  expect(answer.status).toBe(401);
-  if (fix === undefined) expect(answer.text).toBe('{"error":"invalid_client"}');
-  else expect(answer.json()).toEqual({ error: 'invalid_client', error_description: expect.stringMatching(fix) });
+  expect(response.status).toBe(401);
+  if (fix === undefined) expect(response.text).toBe('{"error":"invalid_client"}');
+  else expect(response.json()).toEqual({ error: 'invalid_client', error_description: expect.stringMatching(fix) });
 }

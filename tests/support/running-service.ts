@@ -4,17 +4,18 @@ import type { RsaSigner } from '../../adapters/jwt/algorithms.ts';
 import { SigningThreads } from '../../adapters/jwt/signing-threads.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { buildService, type Service } from '../../config/build.ts';
+import { checksBeforeStart } from '../../config/checks.ts';
 import type { Feature } from '../../config/feature.ts';
 import { type Core, createCore, PARTS, part } from '../../config/parts.ts';
 import type { Configuration } from '../../config/settings/configuration.ts';
 import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import { startProcess } from '../../config/start-process.ts';
 import { success } from '../../domain/result.ts';
-import { recordAnswersOf, takeAnswersOf } from './answer-record.ts';
 import { createLogBuffer } from './log-buffer.ts';
 import { pooledKeyFactory } from './pooled-key-factory.ts';
 import { problemsIn } from './problems.ts';
 import { REGISTERED_CLIENT, REGISTERED_SECRET } from './registered-client.ts';
+import { recordResponsesOf, takeResponsesOf } from './response-record.ts';
 
 export const ISSUER = 'http://issuer.test';
 
@@ -62,7 +63,7 @@ export interface ServiceUnderTest extends AsyncDisposable {
   logText(): string;
   /** What SIGHUP does. */
   hangUp(): Promise<void>;
-  /** Fails if the service gave the test an answer that docs/openapi.json does not have. */
+  /** Fails if the service gave the test a response that docs/openapi.json does not have. */
   stop(): Promise<void>;
 }
 
@@ -108,9 +109,9 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     part(core, PARTS.auditOutput, () => ({ lines, measured, checks: [], close: async () => {} }));
   }
   const built = await buildService({ ...configuration.value, ...limits }, { core, features });
-  const service = await startProcess(built, settings, environment);
+  const service = await startProcess(built, settings, checksBeforeStart(settings, environment));
 
-  recordAnswersOf(service.port);
+  recordResponsesOf(service.port);
   const stop = async () => {
     await service.stop('immediate');
     await expectDocumented(service.port, options.addedPaths);
@@ -129,9 +130,9 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
 }
 
 async function expectDocumented(port: number, addedPaths: readonly string[] = []): Promise<void> {
-  const answers = takeAnswersOf(port).filter(({ request }) => !addedPaths.includes(request?.target ?? ''));
+  const answers = takeResponsesOf(port).filter(({ request }) => !addedPaths.includes(request?.target ?? ''));
   if (answers.length === 0) return;
   // Loaded here, since most files of tests start no service.
-  const { documentedAs } = await import('./documented-answers.ts');
-  for (const answer of answers) documentedAs(answer);
+  const { documentedAs } = await import('./documented-responses.ts');
+  for (const response of answers) documentedAs(response);
 }

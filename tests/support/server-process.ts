@@ -35,7 +35,7 @@ export async function runProcess(
   return output;
 }
 
-/** A server as a process of its own, with nothing of this process's environment but PATH. Its log is discarded, as by `> /dev/null`. */
+/** A server as its own process, with nothing of this process's environment but PATH. Its log is discarded, as by `> /dev/null`. */
 export class ServerProcess implements AsyncDisposable {
   readonly pid: number;
   readonly #child: ChildProcess;
@@ -89,7 +89,7 @@ export class ServerProcess implements AsyncDisposable {
 }
 
 async function isOk(url: string): Promise<boolean> {
-  const answer = await fetch(url).catch(() => undefined);
-  await answer?.body?.cancel();
-  return answer?.status === 200;
+  const response = await fetch(url).catch(() => undefined);
+  await response?.body?.cancel();
+  return response?.status === 200;
 }

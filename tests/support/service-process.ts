@@ -1,7 +1,7 @@
 import type { Program } from './program.ts';
 import { freeBackend, startReplica } from './replica.ts';
 
-/** The service as an operator runs it: a process of its own, with the demo's clients in memory. */
+/** The service as an operator runs it: its own process, with the demo's clients in memory. */
 export interface ServiceProcess {
   readonly program: Program;
   readonly url: string;

@@ -32,9 +32,9 @@ export async function startServiceOn(stdout: number, environment: Readonly<Recor
     /** Resolves when the check `log` of /readyz has this note with a fix, or neither. */
     untilNote: (note: string | undefined) =>
       until(async () => {
-        const answer = await send(managementUrl, '/readyz');
-        if (answer.status !== 200) throw new Error(answer.text);
-        const checks = answer.json()['checks'] as { name: string; ready: boolean; note?: string; fix?: string }[];
+        const response = await send(managementUrl, '/readyz');
+        if (response.status !== 200) throw new Error(response.text);
+        const checks = response.json()['checks'] as { name: string; ready: boolean; note?: string; fix?: string }[];
         const found = checks.filter(({ name }) => name === 'log');
         return isDeepStrictEqual(
           found.map((check) => [check.ready, check.note, check.fix !== undefined]),

@@ -7,7 +7,7 @@ import type { TokenAlgorithm } from '../../domain/token-key.ts';
 import type { FixedClock } from './fixed-clock.ts';
 import { pooledKeyFactory } from './pooled-key-factory.ts';
 
-/** A ring that replicas share as they share a database: with a clock of its own, operators, and faults. */
+/** A ring that replicas share as they share a database: with its own clock, operators, and faults. */
 export class SharedRing implements KeyRingStore, KeySealer {
   readonly #clock: FixedClock;
   readonly #factory = pooledKeyFactory();

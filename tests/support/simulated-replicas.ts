@@ -19,7 +19,7 @@ export class SimulatedDatabase {
   readonly #time: SimulatedTime;
   readonly #seals = new Map<string, { readonly secret: string; readonly plan: KeyPlan; readonly kid: string }>();
   state: Database = 'up';
-  /** The probability that the answer of a statement is lost, which was executed. */
+  /** The probability that the response of a statement is lost, which was executed. */
   answersLost = 0;
   rows: readonly KeyRow[] = [];
   /** When a statement failed last. */
@@ -185,12 +185,12 @@ export class SimulatedReplica {
 
   async verify({ kid }: SimulatedToken): Promise<'accepted' | 'refused' | '503' | 'gone'> {
     await this.#wait(0.0005);
-    const answer = await this.ring.verificationKey(kid).then(
+    const response = await this.ring.verificationKey(kid).then(
       (key) => (key === undefined ? 'refused' : 'accepted'),
       () => '503' as const,
     );
     await this.#wait(0);
-    return this.isRunning ? answer : 'gone';
+    return this.isRunning ? response : 'gone';
   }
 
   async publishedKids(): Promise<readonly string[] | undefined> {

@@ -8,7 +8,7 @@ import { openClientsFile } from '../../adapters/sqlite/clients-program/sqlite-cl
 import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 
-/** A file of registrations in a folder of its own. */
+/** A file of registrations in its own folder. */
 export interface SqliteFile extends AsyncDisposable {
   readonly folder: string;
   readonly path: string;

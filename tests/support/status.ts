@@ -1,7 +1,7 @@
 import type { StatusData } from '../../adapters/http/status-page/status-data.ts';
 import type { RefusalRecord } from '../../application/ports/telemetry.ts';
 import { freePort } from './free-port.ts';
-import { type HttpAnswer, send } from './http.ts';
+import { type HttpResponse, send } from './http.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from './running-service.ts';
 
 export const OPERATOR_TOKEN = 'an-operator-token-of-the-test-suites';
@@ -17,21 +17,21 @@ export async function startServiceForOperator(
 }
 
 /** Sends a request to the management port as the operator. */
-export function asOperator(managementUrl: string, path: string): Promise<HttpAnswer> {
+export function asOperator(managementUrl: string, path: string): Promise<HttpResponse> {
   return send(managementUrl, path, { headers: { Authorization: `Bearer ${OPERATOR_TOKEN}` } });
 }
 
-/** The data of the status page. Throws unless the answer is 200. */
+/** The data of the status page. Throws unless the response is 200. */
 export async function readStatus(managementUrl: string, query = ''): Promise<StatusData> {
-  return answerOf(await asOperator(managementUrl, `/status/data${query}`)) as unknown as StatusData;
+  return responseOf(await asOperator(managementUrl, `/status/data${query}`)) as unknown as StatusData;
 }
 
-/** One refused request. Throws unless the answer is 200. */
+/** One refused request. Throws unless the response is 200. */
 export async function readRefusal(managementUrl: string, requestId: string): Promise<RefusalRecord> {
-  return answerOf(await asOperator(managementUrl, `/status/refusals/${requestId}`)) as unknown as RefusalRecord;
+  return responseOf(await asOperator(managementUrl, `/status/refusals/${requestId}`)) as unknown as RefusalRecord;
 }
 
-function answerOf(answer: HttpAnswer): Record<string, unknown> {
-  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
-  return answer.json();
+function responseOf(response: HttpResponse): Record<string, unknown> {
+  if (response.status !== 200) throw new Error(`${response.status} ${response.text}`);
+  return response.json();
 }

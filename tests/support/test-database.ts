@@ -52,9 +52,9 @@ export async function createTestDatabase({ options = '' }: TestDatabaseOptions =
 async function askBroker(): Promise<string> {
   const broker = process.env[BROKER_VARIABLE];
   if (broker === undefined) throw new Error('the tests run without their global setup');
-  const answer = await fetch(broker);
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`no test database: ${text}`);
+  const response = await fetch(broker);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`no test database: ${text}`);
   return text;
 }
 

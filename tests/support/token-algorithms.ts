@@ -9,8 +9,8 @@ const WEB_CRYPTO = {
   EdDSA: { name: 'Ed25519' },
 } as const satisfies Record<TokenAlgorithm, object>;
 
-/** The public members of a key for each algorithm, in order (RFC 7518 section 6, RFC 8037 section 2). */
-export const PUBLIC_MEMBERS: Readonly<Record<TokenAlgorithm, readonly string[]>> = {
+/** The public fields of a key for each algorithm, in order (RFC 7518 section 6, RFC 8037 section 2). */
+export const PUBLIC_FIELDS: Readonly<Record<TokenAlgorithm, readonly string[]>> = {
   RS256: ['alg', 'e', 'kid', 'kty', 'n', 'use'],
   PS256: ['alg', 'e', 'kid', 'kty', 'n', 'use'],
   ES256: ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'],

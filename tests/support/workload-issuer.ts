@@ -1,5 +1,5 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { KeySetServer, keySetAnswer } from './key-set-server.ts';
+import { KeySetServer, keySetResponse } from './key-set-server.ts';
 
 /** The algorithms of platforms. */
 type WorkloadAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'EdDSA' | 'PS256';
@@ -21,12 +21,12 @@ export class WorkloadKey {
     this.#privateKey = generate(algorithm);
   }
 
-  /** The public key in a key set, with further members. */
-  jwk(members: Readonly<Record<string, unknown>> = { use: 'sig', alg: this.algorithm }): Record<string, unknown> {
-    return { ...createPublicKey(this.#privateKey).export({ format: 'jwk' }), kid: this.kid, ...members };
+  /** The public key in a key set, with further fields. */
+  jwk(fields: Readonly<Record<string, unknown>> = { use: 'sig', alg: this.algorithm }): Record<string, unknown> {
+    return { ...createPublicKey(this.#privateKey).export({ format: 'jwk' }), kid: this.kid, ...fields };
   }
 
-  /** A compact JWS. A claim or header member that is undefined is left out. */
+  /** A compact JWS. A claim or header field that is undefined is left out. */
   mint({ claims, header = {} }: WorkloadToken): string {
     return this.mintText(JSON.stringify({ alg: this.algorithm, kid: this.kid, ...header }), JSON.stringify(claims));
   }
@@ -82,9 +82,9 @@ export interface Platform {
   readonly subject: string;
   /** What a rule for the subject demands. */
   readonly conditions: Readonly<Record<string, string>>;
-  /** The members of a key in its key set, and of the set. */
-  readonly keyMembers?: Readonly<Record<string, unknown>>;
-  readonly keySetMembers?: Readonly<Record<string, unknown>>;
+  /** The fields of a key in its key set, and of the set. */
+  readonly keyFields?: Readonly<Record<string, unknown>>;
+  readonly keySetFields?: Readonly<Record<string, unknown>>;
   readonly header: Readonly<Record<string, unknown>>;
   claims(audience: string, now: number): Readonly<Record<string, unknown>>;
 }
@@ -222,8 +222,8 @@ const SPIFFE: Platform = {
   issuer: 'spiffe://example.org',
   subject: 'spiffe://example.org/ns/shop/sa/billing',
   conditions: {},
-  keyMembers: { use: 'jwt-svid' },
-  keySetMembers: { spiffe_sequence: 12, spiffe_refresh_hint: 300 },
+  keyFields: { use: 'jwt-svid' },
+  keySetFields: { spiffe_sequence: 12, spiffe_refresh_hint: 300 },
   header: { typ: 'JWT' },
   // No `iss`, and no `iat` either: both are optional.
   claims: (audience, now) => ({ sub: 'spiffe://example.org/ns/shop/sa/billing', aud: [audience], exp: now + 300 }),
@@ -246,15 +246,15 @@ export class WorkloadIssuer implements AsyncDisposable {
   static async start(name: Platform['name']): Promise<WorkloadIssuer> {
     const platform = platformOf(name);
     const key = new WorkloadKey(`${name}-1`, platform.algorithm);
-    return new WorkloadIssuer(platform, key, await KeySetServer.start(keySetAnswer(keySetOf(platform, key))));
+    return new WorkloadIssuer(platform, key, await KeySetServer.start(keySetResponse(keySetOf(platform, key))));
   }
 
   /** Its entry in the file of trusted issuers. */
-  entry(members: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
-    return entryOf(this.platform, { jwks_uri: this.keySet.url, ...members });
+  entry(fields: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+    return entryOf(this.platform, { jwks_uri: this.keySet.url, ...fields });
   }
 
-  /** A token of the platform, with other claims or members of the header. Undefined leaves one out. */
+  /** A token of the platform, with other claims or fields of the header. Undefined leaves one out. */
   mint(audience: string, claims: WorkloadToken['claims'] = {}, header: WorkloadToken['claims'] = {}): string {
     return this.key.mint(tokenOf(this.platform, audience, claims, header));
   }
@@ -277,10 +277,10 @@ export function platformOf(name: Platform['name']): Platform {
 
 export function entryOf(
   { name, issuer }: Platform,
-  members: Readonly<Record<string, unknown>>,
+  fields: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const named = name === 'spiffe' ? { spiffe_trust_domain: issuer.slice('spiffe://'.length) } : { issuer };
-  return { ...named, preset: name, ...members };
+  return { ...named, preset: name, ...fields };
 }
 
 /** The rule of a clients file for the subject of a platform. */
@@ -301,11 +301,11 @@ export function tokenOf(
 
 /** SPIFFE publishes certificates in the same document. */
 export function keySetOf(
-  { name, keyMembers, keySetMembers }: Platform,
+  { name, keyFields, keySetFields }: Platform,
   key: WorkloadKey,
   ...more: readonly Readonly<Record<string, unknown>>[]
 ): Record<string, unknown> {
   const certificate = { ...new WorkloadKey('x509', 'ES256').jwk({ use: 'x509-svid', x5c: ['MIIB'] }) };
   const others = name === 'spiffe' ? [certificate] : [];
-  return { keys: [...others, key.jwk(keyMembers), ...more], ...keySetMembers };
+  return { keys: [...others, key.jwk(keyFields), ...more], ...keySetFields };
 }

@@ -3,10 +3,9 @@ import type { AddedClient, NewClientRequest } from '../../../application/clients
 import type { Clock } from '../../../application/ports/clock.ts';
 import { AUTHENTICATION_METHODS, type AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import type { CommandDefinition } from '../command-program.ts';
-import { type Answer, EXIT, Problem } from '../outcome.ts';
+import { EXIT, type Output, Problem } from '../outcome.ts';
 import { type Input, readSecret } from '../read-secret.ts';
 import { withStorage } from '../with-storage.ts';
-import { clientAnswer } from './client-answer.ts';
 import { accepted, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import {
   collected,
@@ -25,6 +24,7 @@ import {
   type TokenOptions,
   tokenFieldsOf,
 } from './client-options.ts';
+import { clientOutput } from './client-output.ts';
 import { readJwks } from './read-jwks.ts';
 
 interface AddOptions extends SecretOptions, ExpiryOptions, TokenOptions, Partial<SubjectOptions> {
@@ -72,7 +72,7 @@ export function addCommand(open: OpenClients, stdin: Input, clock: Clock): Comma
       const request = await requestOf(options, stdin, clock);
       yield* withStorage(open, async (clients) => {
         const adding = clients.addClient({ clientId, ...request });
-        return answerFor(await accepted(clients, clientId ?? '', adding), options);
+        return outputFor(await accepted(clients, clientId ?? '', adding), options);
       });
     },
   };
@@ -97,14 +97,14 @@ async function requestOf(options: AddOptions, stdin: Input, clock: Clock): Promi
 }
 
 /** A client with a secret without an id and nothing else is shown without its credentials. */
-function answerFor({ client, credentials, secret }: AddedClient, { secretStdin }: AddOptions): Answer {
+function outputFor({ client, credentials, secret }: AddedClient, { secretStdin }: AddOptions): Output {
   const { secrets, keys, federated_subjects, resources, claims, token_lifetime_seconds } = credentials;
   const isPlain =
     keys.length + federated_subjects.length + resources.length + Object.keys(claims).length === 0 &&
     token_lifetime_seconds === null &&
     secrets.every(({ secret_id }) => secret_id === null);
   const shown = { client, secret: secretStdin ? undefined : secret, ...(!isPlain && { credentials }) };
-  return clientAnswer(shown, [`Client ${client.client_id} is added.`]);
+  return clientOutput(shown, [`Client ${client.client_id} is added.`]);
 }
 
 /** Options that belong to one method, by their names on the command line. */
@@ -119,10 +119,10 @@ const OPTIONS_OF_METHOD: Readonly<Record<AuthenticationMethod, Partial<Record<ke
 function misusedOption(options: AddOptions): string | undefined {
   const own = OPTIONS_OF_METHOD[options.method];
   for (const [method, names] of Object.entries(OPTIONS_OF_METHOD)) {
-    for (const [member, name] of Object.entries(names) as [keyof AddOptions, string][]) {
-      const isGiven = options[member] !== undefined;
-      if (isGiven && !(member in own)) return `${name} needs --method ${method}.`;
-      if (!isGiven && member in own && member !== 'secretStdin') return `--method ${options.method} needs ${name}.`;
+    for (const [field, name] of Object.entries(names) as [keyof AddOptions, string][]) {
+      const isGiven = options[field] !== undefined;
+      if (isGiven && !(field in own)) return `${name} needs --method ${method}.`;
+      if (!isGiven && field in own && field !== 'secretStdin') return `--method ${options.method} needs ${name}.`;
     }
   }
   if (options.method !== 'federated_jwt' && Object.keys(options.claim ?? {}).length > 0) {

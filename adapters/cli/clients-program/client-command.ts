@@ -5,10 +5,10 @@ import { DETAILS_MAX, type DetailsProblem } from '../../../domain/client-details
 import { describeProblem } from '../../../domain/client-registration.ts';
 import type { Result } from '../../../domain/result.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
-import { type Answer, EXIT, Problem } from '../outcome.ts';
-import type { AnswerOptions } from '../terminal.ts';
+import { EXIT, type Output, Problem } from '../outcome.ts';
+import type { OutputOptions } from '../terminal.ts';
 import { type OpenStorage, withStorage } from '../with-storage.ts';
-import { clientAnswer } from './client-answer.ts';
+import { clientOutput } from './client-output.ts';
 
 /** How users call the program; the start of every example. */
 export const PROGRAM_NAME = 'npm run clients --';
@@ -21,12 +21,12 @@ export interface ClientUseCases extends ClientManagement {
 export type OpenClients = OpenStorage<ClientUseCases>;
 
 /** A command on one client. The second argument, if there is one, names an entry of it, such as a secret or a key. */
-export interface ClientCommand<Options extends AnswerOptions = AnswerOptions> extends Omit<CommandDefinition, 'run'> {
-  run(clients: ClientUseCases, options: Options, clientId: string, entry: string | undefined): Promise<Answer>;
+export interface ClientCommand<Options extends OutputOptions = OutputOptions> extends Omit<CommandDefinition, 'run'> {
+  run(clients: ClientUseCases, options: Options, clientId: string, entry: string | undefined): Promise<Output>;
 }
 
 /** The commands, with a store that is open while they run. */
-export function clientCommands<Options extends AnswerOptions>(
+export function clientCommands<Options extends OutputOptions>(
   open: OpenClients,
   commands: readonly ClientCommand<Options>[],
 ): readonly CommandDefinition<Options>[] {
@@ -43,12 +43,12 @@ export async function changed(
   clientId: string,
   request: ChangeRequest,
   said: string,
-): Promise<Answer> {
+): Promise<Output> {
   const result = await clients.changeClient(clientId, request);
   if (!result.ok && typeof result.problem === 'object' && 'kind' in result.problem) {
     throw new Problem(EXIT.refused, `${describeDetailsProblem(result.problem)} Client ${clientId} is not changed.`);
   }
-  return clientAnswer(await accepted(clients, clientId, result), [`Client ${clientId} ${said}.`]);
+  return clientOutput(await accepted(clients, clientId, result), [`Client ${clientId} ${said}.`]);
 }
 
 const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string>, (clientId: string) => string>> = {
@@ -65,13 +65,13 @@ const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string
     `Client ${clientId} has two valid secrets already. Remove one with secrets remove first.`,
 };
 
-type Answered<Value> = Result<Value, AddClientProblem | ChangeProblem>;
+type Outcome<Value> = Result<Value, AddClientProblem | ChangeProblem>;
 
 /** What a use case returns. Throws its refusal in words. Details and fields that break a rule were given on the command line. */
 export async function accepted<Value>(
   { similarId }: ClientUseCases,
   clientId: string,
-  answer: Answered<Value> | Promise<Answered<Value>>,
+  answer: Outcome<Value> | Promise<Outcome<Value>>,
 ): Promise<Value> {
   const result = await answer;
   if (result.ok) return result.value;

@@ -8,7 +8,7 @@ import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, CHOSEN_SECRET_COST } from '../../../d
 import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
 import { SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
-import type { AnswerOptions } from '../terminal.ts';
+import type { OutputOptions } from '../terminal.ts';
 
 const SECONDS_OF_UNIT = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 
@@ -16,12 +16,12 @@ const SECONDS_OF_UNIT = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 const SECONDS_MAX = 100 * 365 * 86_400;
 
 /** Options of commands that encode a secret, which they generate if none is given. */
-export interface CostOptions extends AnswerOptions {
+export interface CostOptions extends OutputOptions {
   readonly cost?: number;
 }
 
 /** Options of commands that encode a secret that is given. */
-export interface GivenCostOptions extends AnswerOptions {
+export interface GivenCostOptions extends OutputOptions {
   readonly cost: number;
 }
 

@@ -3,17 +3,17 @@ import { resolve } from 'node:path';
 import type { NewClient } from '../../../domain/client-registration.ts';
 import { failure, type Result } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
-import { type AnswerPart, EXIT, Problem } from '../outcome.ts';
-import type { AnswerOptions } from '../terminal.ts';
+import { EXIT, type OutputPart, Problem } from '../outcome.ts';
+import type { OutputOptions } from '../terminal.ts';
 import { withStorage } from '../with-storage.ts';
-import { problemsOf } from './client-answer.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import { PREFIX_OPTION } from './client-options.ts';
+import { problemsOf } from './client-output.ts';
 
 /** Writes an entry of a clients file, or says why an import would refuse it. */
 export type FormatClient = (client: NewClient) => Result<string, readonly string[]>;
 
-interface Options extends AnswerOptions {
+interface Options extends OutputOptions {
   readonly prefix: string;
 }
 
@@ -43,7 +43,7 @@ async function* exported(
   { exportClients }: ClientUseCases,
   { prefix }: Options,
   formatClient: FormatClient,
-): AsyncGenerator<AnswerPart> {
+): AsyncGenerator<OutputPart> {
   let [count, missing] = [0, 0];
   for await (const page of exportClients({ prefix })) {
     const texts: string[] = [];
@@ -66,7 +66,7 @@ async function* exported(
 }
 
 /** Writes the texts to a new file that only its owner can read. A file that is not complete is removed. */
-async function* writtenTo(path: string, parts: AsyncIterable<AnswerPart>): AsyncGenerator<AnswerPart> {
+async function* writtenTo(path: string, parts: AsyncIterable<OutputPart>): AsyncGenerator<OutputPart> {
   const unwritable = ({ code = 'unknown fault' }: NodeJS.ErrnoException) => {
     const what = code === 'EEXIST' ? 'exists already' : 'cannot be written';
     throw new Problem(EXIT.refused, `The file ${resolve(path)} ${what} (${code}).`);

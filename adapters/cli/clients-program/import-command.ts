@@ -5,7 +5,7 @@ import { Option } from 'commander';
 import { type ImportedClients, PROBLEMS_MAX } from '../../../application/clients-program/import-clients.ts';
 import type { ImportEntry, ImportProblem } from '../../../application/ports/client-store.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
-import { type AnswerStream, EXIT, Problem } from '../outcome.ts';
+import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { printableJson } from '../printable.ts';
 import { withStorage } from '../with-storage.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
@@ -66,7 +66,7 @@ async function* importFile(
   path: string,
   { replace, dryRun, cost, json }: Options,
   streamClientsFile: StreamClientsFile,
-): AnswerStream {
+): OutputStream {
   const hash = createHash('sha256');
   const chunks = hashed(file.createReadStream({ highWaterMark: CHUNK_SIZE, autoClose: false }), hash);
   const imported = await importClients(streamClientsFile(chunks), {
@@ -89,7 +89,7 @@ async function* hashed(chunks: AsyncIterable<Uint8Array>, hash: Hash): AsyncGene
   }
 }
 
-async function* messages({ counts, ids }: ImportedClients): AnswerStream {
+async function* messages({ counts, ids }: ImportedClients): OutputStream {
   yield { message: `${counts.added} added, ${counts.replaced} replaced.` };
   let left = NAMED_MAX;
   for await (const page of ids('locked')) {
@@ -102,11 +102,11 @@ async function* messages({ counts, ids }: ImportedClients): AnswerStream {
 }
 
 /** One object with three arrays of client ids, of any length. */
-async function* documentOf({ ids }: ImportedClients): AnswerStream {
-  const members = { added: 'added', replaced: 'replaced', still_disabled: 'locked' } as const;
+async function* documentOf({ ids }: ImportedClients): OutputStream {
+  const fields = { added: 'added', replaced: 'replaced', still_disabled: 'locked' } as const;
   let opening = '{';
-  for (const [member, kind] of Object.entries(members)) {
-    yield { text: `${opening}"${member}":[` };
+  for (const [field, kind] of Object.entries(fields)) {
+    yield { text: `${opening}"${field}":[` };
     opening = '],';
     let separator = '';
     for await (const page of ids(kind)) {

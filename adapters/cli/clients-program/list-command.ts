@@ -3,14 +3,14 @@ import { WEAK_SECRET } from '../../../application/client-lookup.ts';
 import type { ListedPage } from '../../../application/clients-program/list-clients.ts';
 import type { ClientDocument } from '../../../domain/client-document.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
-import type { AnswerStream } from '../outcome.ts';
+import type { OutputStream } from '../outcome.ts';
 import { printableJson, shortened } from '../printable.ts';
-import type { AnswerOptions } from '../terminal.ts';
+import type { OutputOptions } from '../terminal.ts';
 import { GrowingTable } from '../text-table.ts';
 import { withStorage } from '../with-storage.ts';
-import { CELL_MAX, LIST_COLUMNS, listedRow, problemsOf } from './client-answer.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import { PREFIX_OPTION } from './client-options.ts';
+import { CELL_MAX, LIST_COLUMNS, listedRow, problemsOf } from './client-output.ts';
 
 /** The columns are as wide as the first rows need; rows of a longer list follow when they are read. */
 const ROWS_AT_ONCE = 500;
@@ -18,7 +18,7 @@ const ROWS_AT_ONCE = 500;
 /** Clients with a weak secret that are named. */
 const WEAK_NAMED_MAX = 10;
 
-interface Options extends AnswerOptions {
+interface Options extends OutputOptions {
   readonly prefix: string;
   readonly after?: string;
   readonly limit?: number;
@@ -49,7 +49,7 @@ export function listCommand(open: OpenClients): CommandDefinition<Options> {
   };
 }
 
-async function* listAsTable({ listClients }: ClientUseCases, options: Options): AnswerStream {
+async function* listAsTable({ listClients }: ClientUseCases, options: Options): OutputStream {
   const table = new GrowingTable();
   const weak = new WeakClients();
   let rows: (readonly string[])[] = [];
@@ -76,7 +76,7 @@ async function* listAsTable({ listClients }: ClientUseCases, options: Options): 
 }
 
 /** An array with a line for each client. If a fault ends the list, the array is not closed. */
-async function* listAsJson({ listClients }: ClientUseCases, options: Options): AnswerStream {
+async function* listAsJson({ listClients }: ClientUseCases, options: Options): OutputStream {
   const weak = new WeakClients();
   let separator = '[';
   for await (const page of listClients(options)) {

@@ -4,7 +4,6 @@ import type { CommandDefinition } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
 import { type Input, readSecret, SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
 import { withStorage } from '../with-storage.ts';
-import { clientAnswer, secretsAnswer } from './client-answer.ts';
 import { accepted, type ClientCommand, changed, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import {
   COST_OPTION,
@@ -18,6 +17,7 @@ import {
   SECRET_OPTIONS,
   type SecretOptions,
 } from './client-options.ts';
+import { clientOutput, secretsOutput } from './client-output.ts';
 
 interface RotateOptions extends SecretOptions {
   /** Seconds. */
@@ -59,7 +59,7 @@ export function rotateCommand(open: OpenClients, stdin: Input): CommandDefinitio
           secret: secretStdin ? undefined : rotated.secret,
           ...(keepOldSeconds !== undefined && { credentials }),
         };
-        return clientAnswer(shown, [`Client ${clientId} has a new secret.${stillDisabled}`]);
+        return clientOutput(shown, [`Client ${clientId} has a new secret.${stillDisabled}`]);
       });
     },
   };
@@ -86,7 +86,7 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
     async run(clients, { name, cost, ...options }, clientId) {
       const give = { name, expiresAt: expiryOf(options, clients.clock), cost };
       const client = await accepted(clients, clientId, clients.changeClient(clientId, { give }));
-      return clientAnswer(client, [`Client ${clientId} has another secret.`]);
+      return clientOutput(client, [`Client ${clientId} has another secret.`]);
     },
   },
   {
@@ -98,7 +98,7 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
     options: [],
     async run(clients, _options, clientId) {
       const { credentials } = await accepted(clients, clientId, clients.showClient(clientId));
-      return secretsAnswer(credentials);
+      return secretsOutput(credentials);
     },
   },
   {

@@ -1,6 +1,6 @@
-import { answerOf } from '../text-table.ts';
-import { clientAnswer } from './client-answer.ts';
+import { outputOf } from '../text-table.ts';
 import { accepted, type ClientCommand, PROGRAM_NAME } from './client-command.ts';
+import { clientOutput } from './client-output.ts';
 
 /** `show`, `disable`, `enable` and `remove`. */
 export const STATE_COMMANDS: readonly ClientCommand[] = [
@@ -12,7 +12,7 @@ export const STATE_COMMANDS: readonly ClientCommand[] = [
     examples: [`${PROGRAM_NAME} show billing`, `${PROGRAM_NAME} show --json -- -an-id-with-a-dash`],
     options: [],
     async run(clients, _options, clientId) {
-      return clientAnswer(await accepted(clients, clientId, clients.showClient(clientId)));
+      return clientOutput(await accepted(clients, clientId, clients.showClient(clientId)));
     },
   },
   {
@@ -36,7 +36,7 @@ export const STATE_COMMANDS: readonly ClientCommand[] = [
     asks: (_options, clientId) => `Delete client ${clientId} with all its secrets and keys?`,
     async run(clients, _options, clientId) {
       const removed = await accepted(clients, clientId, clients.removeClient(clientId));
-      return answerOf({ ...removed, state: 'removed' }, [`Client ${clientId} is removed.`]);
+      return outputOf({ ...removed, state: 'removed' }, [`Client ${clientId} is removed.`]);
     },
   },
 ];
@@ -49,7 +49,7 @@ function stateCommand(name: string, state: 'disabled' | 'enabled', unchanged: st
     async run(clients, _options, clientId) {
       const changing = clients.changeClient(clientId, { state });
       const { client, changed: isChanged } = await accepted(clients, clientId, changing);
-      return clientAnswer({ client }, [`Client ${clientId} ${isChanged ? `is ${state}.` : unchanged}`]);
+      return clientOutput({ client }, [`Client ${clientId} ${isChanged ? `is ${state}.` : unchanged}`]);
     },
   } satisfies Partial<ClientCommand>;
 }

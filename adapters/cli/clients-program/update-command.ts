@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { ClientUpdate } from '../../../application/clients-program/change-client.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { EXIT, Problem } from '../outcome.ts';
-import type { AnswerOptions } from '../terminal.ts';
+import type { OutputOptions } from '../terminal.ts';
 import { type ClientCommand, changed, PROGRAM_NAME } from './client-command.ts';
 import {
   collected,
@@ -20,7 +20,7 @@ import {
 } from './client-options.ts';
 import { readJwks } from './read-jwks.ts';
 
-interface UpdateOptions extends AnswerOptions, ExpiryOptions, TokenOptions, Partial<SubjectOptions> {
+interface UpdateOptions extends OutputOptions, ExpiryOptions, TokenOptions, Partial<SubjectOptions> {
   readonly name?: string;
   readonly scope?: string;
   readonly addKey?: string;

@@ -1,28 +1,36 @@
 import { Option } from 'commander';
-import { type Finding, type Inspection, problem } from '../../../application/ports/inspection.ts';
+import { type Finding, problem } from '../../../domain/finding.ts';
 import { JSON_OPTION, runWork } from '../command-program.ts';
-import { type AnswerStream, EXIT, Problem } from '../outcome.ts';
+import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { printable } from '../printable.ts';
-import { type AnswerOptions, Terminal, type TerminalStreams } from '../terminal.ts';
+import { type OutputOptions, Terminal, type TerminalStreams } from '../terminal.ts';
 
 const DESCRIPTION = `Checks the settings of the service in this environment, and what they depend on: files, ports, limits, the database, the
 public URL and the key sets of trusted issuers. Says what to do about each problem. It changes nothing, and prints no secret.`;
 
 const NOTES = `
-Run it where the service runs, as the same user and with the same environment; before the start or beside a running service.
+Run it where the service runs, as the same user and with the same environment; before startup or beside a running service.
 
 Exit codes: 0 no problem; 1 at least one problem; 2 wrong usage.`;
 
-/** The longest that one inspection may take, in milliseconds. */
-const INSPECTION_MS = 15_000;
+/** The longest that one check may take, in milliseconds. */
+const CHECK_MS = 15_000;
+
+/** Looks at a part of what a service depends on, and changes nothing. */
+export interface Check {
+  /** What it looks at, such as `database`. */
+  readonly name: string;
+  /** In the order in which an operator reads them. Takes seconds at most. What it throws counts as a problem. */
+  run(): readonly Finding[] | Promise<readonly Finding[]>;
+}
 
 interface DoctorParts {
-  /** The inspections for the settings of the environment, and of a key, if one is asked for. */
-  readonly inspections: (kid: string | undefined) => Promise<readonly Inspection[]>;
+  /** The checks for the settings of the environment, and of a key, if one is asked for. */
+  readonly checks: (kid: string | undefined) => Promise<readonly Check[]>;
   readonly version: string;
 }
 
-interface Options extends AnswerOptions {
+interface Options extends OutputOptions {
   readonly kid?: string;
 }
 
@@ -32,15 +40,15 @@ type Named = Finding & { readonly name: string };
 export function runDoctor(
   args: readonly string[],
   streams: TerminalStreams,
-  { inspections, version }: DoctorParts,
+  { checks, version }: DoctorParts,
 ): Promise<number> {
   const page = { name: 'npm run doctor --', version, description: DESCRIPTION, notes: NOTES };
   const options = [
     JSON_OPTION,
     new Option('--kid <kid>', 'look for this key: the kid of a token that a resource server refuses'),
   ];
-  async function* run({ kid }: Options): AnswerStream {
-    const results = await Promise.all((await inspections(kid)).map(findingsOf));
+  async function* run({ kid }: Options): OutputStream {
+    const results = await Promise.all((await checks(kid)).map(findingsOf));
     const findings = results.flat();
     yield { document: findings.map(documentOf), text: () => reportOf(findings), messages: [] };
     if (findings.some(({ state }) => state === 'problem')) throw new Problem(EXIT.refused);
@@ -48,12 +56,12 @@ export function runDoctor(
   return runWork(page, { options, run }, args, new Terminal(streams));
 }
 
-async function findingsOf({ name, inspect }: Inspection): Promise<readonly Named[]> {
-  const timeout = AbortSignal.timeout(INSPECTION_MS);
+async function findingsOf({ name, run }: Check): Promise<readonly Named[]> {
+  const timeout = AbortSignal.timeout(CHECK_MS);
   const late = new Promise<never>((_resolve, reject) => {
-    timeout.addEventListener('abort', () => reject(new Error(`no answer within ${INSPECTION_MS / 1_000} s`)));
+    timeout.addEventListener('abort', () => reject(new Error(`no response within ${CHECK_MS / 1_000} s`)));
   });
-  const findings = await Promise.race([inspect(), late]).catch((fault: unknown) => [
+  const findings = await Promise.race([Promise.try(run), late]).catch((fault: unknown) => [
     problem(`this could not be checked: ${messageOf(fault)}`, 'look at the fault; it may be a bug of the doctor'),
   ]);
   return findings.map((finding) => ({ name, ...finding }));

@@ -7,10 +7,10 @@ import {
 } from '../../../application/ports/client-credentials.ts';
 import { REASONS } from '../../../domain/refusal.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
-import { type Answer, EXIT, Problem } from '../outcome.ts';
+import { EXIT, type Output, Problem } from '../outcome.ts';
 import { shortened } from '../printable.ts';
 import { type Input, readUpTo } from '../read-secret.ts';
-import type { AnswerOptions } from '../terminal.ts';
+import type { OutputOptions } from '../terminal.ts';
 import { type OpenStorage, withStorage } from '../with-storage.ts';
 
 /** Bytes. The service refuses longer assertions too. */
@@ -28,7 +28,7 @@ export interface OpenExplanation {
 /** Opens it, or returns what is wrong with the settings. Throws DependencyUnavailable without the tables. */
 type OpenExplain = OpenStorage<OpenExplanation>;
 
-export interface ExplainOptions extends AnswerOptions {
+export interface ExplainOptions extends OutputOptions {
   readonly clientId?: string;
   readonly type: AssertionType;
 }
@@ -58,7 +58,7 @@ export function explainCommand(open: OpenExplain, program: string, stdin: Input)
     async *run({ clientId, type }) {
       const assertion = await readAssertion(stdin);
       yield* withStorage(open, async (explanation) =>
-        answerOf(await explanation.execute({ assertion, type, clientId })),
+        outputOf(await explanation.execute({ assertion, type, clientId })),
       );
     },
   };
@@ -73,8 +73,8 @@ async function readAssertion(stdin: Input): Promise<string> {
   return text;
 }
 
-/** A refusal is an answer too, but not of the exit code 0: what was found stands in its messages. */
-function answerOf(explanation: AssertionExplanation): Answer {
+/** A refusal is output too, but not of the exit code 0: what was found stands in its messages. */
+function outputOf(explanation: AssertionExplanation): Output {
   const lines = linesOf(explanation);
   const { reason, fault, clientId, issuer, assertion, signature } = explanation;
   const isUnverified = typeof signature === 'object';

@@ -5,8 +5,8 @@ import type { KeyRow } from '../../../application/ports/key-ring-store.ts';
 import { closestTo } from '../../../domain/edit-distance.ts';
 import { type CommandDefinition, JSON_OPTION, runCommand } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
-import { type AnswerOptions, Terminal, type TerminalStreams } from '../terminal.ts';
-import { answerOf, textTable } from '../text-table.ts';
+import { type OutputOptions, Terminal, type TerminalStreams } from '../terminal.ts';
+import { outputOf, textTable } from '../text-table.ts';
 import { type OpenStorage, withStorage } from '../with-storage.ts';
 
 const NAME = 'npm run keys --';
@@ -93,7 +93,7 @@ function rotateCommand({ open }: Parts): CommandDefinition {
 
 const NO_NEXT = 'A running service adds the next key within seconds after the current one began to sign.';
 
-function revokeCommand({ open, secretIdOf }: Parts): CommandDefinition<AnswerOptions & { readonly all?: boolean }> {
+function revokeCommand({ open, secretIdOf }: Parts): CommandDefinition<OutputOptions & { readonly all?: boolean }> {
   return {
     usage: 'revoke [kid]',
     summary: 'revoke a key for good, or all keys',
@@ -130,7 +130,7 @@ function revokeCommand({ open, secretIdOf }: Parts): CommandDefinition<AnswerOpt
           'A resource server that caches the key set accepts tokens of a revoked key until it fetches the set again.',
         ];
         if (kid === undefined) return { document: documents, text: () => tableOf(documents), messages };
-        return answerOf(documents[0] ?? {}, messages);
+        return outputOf(documents[0] ?? {}, messages);
       }),
   };
 }

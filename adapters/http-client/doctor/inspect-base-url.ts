@@ -1,9 +1,9 @@
-import { type Finding, fine, note, problem } from '../../../application/ports/inspection.ts';
+import { type Finding, fine, note, problem } from '../../../domain/finding.ts';
 import { isLoopback } from '../health-probe.ts';
 import { inspectKey } from '../management-port.ts';
-import { AnswerTooLong, readJson } from '../read-json.ts';
+import { ResponseTooLong, readJson } from '../read-json.ts';
 
-/** Milliseconds that an answer may take. */
+/** Milliseconds that a response may take. */
 const WITHIN_MS = 5_000;
 
 const ELSEWHERE = 'BASE_URL leads to another service, or a proxy changes the path: correct BASE_URL or the proxy';
@@ -22,7 +22,7 @@ interface PublicUrls {
   readonly kid?: string | undefined;
 }
 
-type Answer = Awaited<ReturnType<typeof ask>>;
+type ErrorResponse = Awaited<ReturnType<typeof ask>>;
 
 /**
  * Whether callers reach this service at its public URL: it has to answer there as this service does, with its own issuer.
@@ -36,10 +36,10 @@ export async function inspectBaseUrl(urls: PublicUrls, isRunning: boolean): Prom
     protocol === 'http:' && !isLoopback(hostname)
       ? [note('BASE_URL is http: secrets and tokens travel unencrypted', fix)]
       : [];
-  return [await inspectAnswers(urls, isRunning), ...unencrypted];
+  return [await inspectResponses(urls, isRunning), ...unencrypted];
 }
 
-async function inspectAnswers(urls: PublicUrls, isRunning: boolean): Promise<Finding> {
+async function inspectResponses(urls: PublicUrls, isRunning: boolean): Promise<Finding> {
   const { tokenUrl, metadataUrl, isPublic } = urls;
   let url = tokenUrl;
   try {
@@ -59,7 +59,7 @@ async function inspectAnswers(urls: PublicUrls, isRunning: boolean): Promise<Fin
     url = urls.keySetUrl;
     return describeKeySet(url, await ask(url), urls.kid);
   } catch (fault) {
-    if (fault instanceof AnswerTooLong)
+    if (fault instanceof ResponseTooLong)
       return problem(`${url} does not answer as this service: ${fault.message}`, ELSEWHERE);
     const code = codeOf(fault);
     const text = `nothing usable answers at ${url} (${code})`;
@@ -78,7 +78,7 @@ async function inspectAnswers(urls: PublicUrls, isRunning: boolean): Promise<Fin
 }
 
 /** The ids are what an operator compares with the `kid` of a token that a resource server refuses. */
-function describeKeySet(url: string, answer: Answer, kid?: string): Finding {
+function describeKeySet(url: string, answer: ErrorResponse, kid?: string): Finding {
   const keys = answer.body['keys'];
   if (answer.status !== 200 || !Array.isArray(keys)) {
     return problem(
@@ -90,7 +90,7 @@ function describeKeySet(url: string, answer: Answer, kid?: string): Finding {
   return fine(`${url} answers, with the keys ${keys.map((key) => String(key?.kid)).join(', ')}`);
 }
 
-function elsewhere(url: string, { status }: Answer): Finding {
+function elsewhere(url: string, { status }: ErrorResponse): Finding {
   const redirect = status >= 300 && status < 400 ? ': a redirect, and callers lose their request' : '';
   return problem(`${url} answers with status ${status}, not as this service${redirect}`, ELSEWHERE);
 }

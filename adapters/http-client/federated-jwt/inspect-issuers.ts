@@ -1,4 +1,4 @@
-import { type Finding, fine, problem } from '../../../application/ports/inspection.ts';
+import { type Finding, fine, problem } from '../../../domain/finding.ts';
 import { fetchIssuerKeys, type IssuerSource, KEY_SET_TIMEOUT_MS } from './fetch-issuer-keys.ts';
 
 /** Whether the key set of each trusted issuer can be fetched now, and has a key to verify assertions with. */

@@ -33,7 +33,7 @@ interface Fetched {
 }
 
 /**
- * Fetches the key sets of the trusted issuers: at the start, and again and again in the background, each issuer by itself. No
+ * Fetches the key sets of the trusted issuers: at startup, and again and again in the background, each issuer by itself. No
  * request makes it fetch, so nobody outside can. While an issuer is unavailable its last set stays in use, until it is stale.
  */
 export class IssuerKeySets implements Dependency, IssuerKeys {

@@ -34,8 +34,8 @@ export function readIssuerKeys(
 
 /** A key of a bundle as an ordinary one. What has no use, or another one, is none: not even a key for signatures. */
 function fromBundle(key: unknown): unknown {
-  const { use, ...members } = (key ?? {}) as Readonly<Record<string, unknown>>;
-  return use === SPIFFE_USE ? members : undefined;
+  const { use, ...fields } = (key ?? {}) as Readonly<Record<string, unknown>>;
+  return use === SPIFFE_USE ? fields : undefined;
 }
 
 function isSame(one: PublicJwk, other: PublicJwk): boolean {

@@ -30,7 +30,7 @@ function text(rule: string, isGood: (text: string) => boolean = () => true) {
     .exactOptional();
 }
 
-const MEMBERS = {
+const FIELDS = {
   issuer: text(
     'must be a text as in the claim iss; a trust domain is named by spiffe_trust_domain',
     (name) => !name.startsWith(SPIFFE_SCHEME),
@@ -48,13 +48,13 @@ const MEMBERS = {
   preset: z.enum(ISSUER_PRESETS, `must be ${ISSUER_PRESETS.join(', ')}`).exactOptional(),
 };
 
-/** Checked also if members have problems, so that all are reported at once. */
+/** Checked also if fields have problems, so that all are reported at once. */
 const ALWAYS = { when: ({ value }: { readonly value: unknown }) => z.looseObject({}).safeParse(value).success };
 
 const ENTRY = z
-  .strictObject(MEMBERS, {
+  .strictObject(FIELDS, {
     error: ({ code }) =>
-      code === 'unrecognized_keys' ? `has members other than ${Object.keys(MEMBERS).join(', ')}` : 'must be an object',
+      code === 'unrecognized_keys' ? `has fields other than ${Object.keys(FIELDS).join(', ')}` : 'must be an object',
   })
   .refine((entry) => (entry.issuer === undefined) !== (entry.spiffe_trust_domain === undefined), {
     error: 'must have either issuer or spiffe_trust_domain',
@@ -82,7 +82,7 @@ const ENTRY = z
 /**
  * Reads the JSON of a file of trusted issuers: an array of objects with `issuer` or `spiffe_trust_domain`, `jwks_uri` or
  * `jwks`, and optionally `audience`, `algorithms` and `preset`. Returns every problem, with the entry's position, counted
- * from 0, and its member; never with a value.
+ * from 0, and its field; never with a value.
  */
 export function readIssuersFile(json: string): Result<readonly IssuerEntry[], readonly string[]> {
   const entries = parseJson(json);
@@ -94,9 +94,7 @@ export function readIssuersFile(json: string): Result<readonly IssuerEntry[], re
   for (const [position, entry] of entries.entries()) {
     const read = ENTRY.safeParse(entry);
     if (read.success) issuers.push(read.data);
-    const found = (read.error?.issues ?? []).map(
-      ({ path: [member = 'it'], message }) => `${String(member)} ${message}`,
-    );
+    const found = (read.error?.issues ?? []).map(({ path: [field = 'it'], message }) => `${String(field)} ${message}`);
     const first = names.indexOf(names[position]);
     if (first < position && names[position] !== undefined) found.push(`issuer is that of entry ${first}`);
     problems.push(...found.map((problem) => `entry ${position}: ${problem}`));

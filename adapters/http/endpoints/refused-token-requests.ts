@@ -20,7 +20,7 @@ export function recordRefusedTokenRequests(auditLog: AuditLog, clock: Clock, bas
     try {
       await auditLog.record({ event: 'token_refused', at: clock.now(), reason: refusal.reason, ...origin });
     } catch (fault) {
-      // It is counted. The answer tells nothing about a secret, unlike one of the use case, so it may be given.
+      // It is counted. The response tells nothing about a secret, unlike one of the use case, so it may be given.
       if (!isOfAuditLog(fault)) throw fault;
     }
   };

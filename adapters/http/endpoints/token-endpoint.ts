@@ -132,7 +132,7 @@ function isAccepted({ scheme }: PresentAuthorization, { secretInHeader }: Accept
   return secretInHeader && scheme.toLowerCase() === 'basic';
 }
 
-/** A method that is not switched on (RFC 6749 section 5.2): the answer says what to do instead, whatever was sent. */
+/** A method that is not switched on (RFC 6749 section 5.2): the response says what to do instead, whatever was sent. */
 function unsupported({ secretInBody }: AcceptedWays): HttpReason {
   return secretInBody ? 'authorization_method_unsupported' : 'method_unsupported';
 }
@@ -163,7 +163,7 @@ function challenged(refusal: HttpRefusal, challenge: string | undefined): HttpRe
 
 /**
  * The client behind a response. Its abort signal is made on first use, because most requests never wait. This is a class,
- * because each object literal with a getter has a hidden class of its own, which doubles the time of garbage collection.
+ * because each object literal with a getter has its own hidden class, which doubles the time of garbage collection.
  */
 class ResponseCaller implements CountableCaller, RequestOrigin {
   readonly requestId: string;

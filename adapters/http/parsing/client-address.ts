@@ -24,7 +24,7 @@ const CLAIMING_FIELDS = [
 /** How many entries of a header are read, from its end. Nobody's list makes a request expensive before it is admitted. */
 const HOPS_MAX = 20;
 
-/** Characters of a line of `Forwarded`, which has to be well-formed from its beginning: twenty entries with all members fit. */
+/** Characters of a line of `Forwarded`, which has to be well-formed from its beginning: twenty entries with all fields fit. */
 const FORWARDED_LINE_MAX = 4_096;
 
 /**

@@ -17,7 +17,14 @@ import {
   releaseHeaderFields,
 } from '../parsing/request-head.ts';
 import type { HttpReason } from './http-reasons.ts';
-import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './http-refusal.ts';
+import {
+  type ErrorResponse,
+  type HttpRefusal,
+  httpRefusal,
+  RESPONSE_HEADERS,
+  RESPONSES,
+  refusalBody,
+} from './http-refusal.ts';
 import { type ParserErrorParts, parserRefusalOf } from './parser-errors.ts';
 
 /** What one request and its response carry through the middleware. */
@@ -115,7 +122,7 @@ function readHead(ctx: Exchange): boolean {
 /** Answers with the refusal. All cases of `invalid_client` that depend on a registration look the same, without a description. */
 export function sendRefusal(ctx: Exchange, refusal: HttpRefusal): void {
   ctx.state.refusal = refusal;
-  const { status, retryAfter }: Answer = ANSWERS[refusal.code];
+  const { status, retryAfter }: ErrorResponse = RESPONSES[refusal.code];
   ctx.status = status;
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
   ctx.set(refusal.headers ?? {});
@@ -165,7 +172,7 @@ function requestLine(ctx: Exchange, milliseconds: number): RequestLine {
     status: ctx.status,
     duration_ms: Math.round(milliseconds * 1000) / 1000,
     remote_address: clientAddress,
-    ...(refusal && { error: ANSWERS[refusal.code].error, reason: refusal.reason }),
+    ...(refusal && { error: RESPONSES[refusal.code].error, reason: refusal.reason }),
     ...(client !== undefined && { client_id: client }),
     ...(tokenId !== undefined && { token_id: tokenId }),
     ...(fault !== undefined && { fault }),

@@ -1,6 +1,6 @@
 import type { ReasonRow } from '../../../domain/refusal.ts';
 
-/** The reasons of refusals that adapters/http decides, and of those that a fault becomes. Sources of the codes: see ANSWERS. */
+/** The reasons of refusals that adapters/http decides, and of those that a fault becomes. Sources of the codes: see RESPONSES. */
 export const HTTP_REASONS = {
   request_malformed: {
     code: 'invalid_request',

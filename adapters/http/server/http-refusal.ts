@@ -5,16 +5,16 @@ import { HTTP_REASONS, type HttpReason } from './http-reasons.ts';
 export const RESPONSE_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
 
 /** How a code is answered. */
-export interface Answer {
+export interface ErrorResponse {
   readonly status: number;
   /** Header field `Retry-After`, in seconds. */
   readonly retryAfter?: number;
-  /** Member `error` of the body. */
+  /** Field `error` of the body. */
   readonly error: string;
 }
 
 /** The one table that maps a code to its status and header fields. Sources: RFC 6749 sections 4.1.2.1 and 5.2, RFC 8628 section 3.5, RFC 8707 section 2, RFC 6750 section 3.1, RFC 9110 section 15, RFC 6585 section 4. */
-export const ANSWERS = {
+export const RESPONSES = {
   invalid_request: { status: 400, error: 'invalid_request' },
   unsupported_grant_type: { status: 400, error: 'unsupported_grant_type' },
   invalid_scope: { status: 400, error: 'invalid_scope' },
@@ -34,25 +34,25 @@ export const ANSWERS = {
   header_fields_too_large: { status: 431, error: 'invalid_request' },
   server_error: { status: 500, error: 'server_error' },
   temporarily_unavailable: { status: 503, error: 'temporarily_unavailable', retryAfter: 1 },
-} satisfies Record<RefusalCode, Answer> & Record<string, Answer>;
+} satisfies Record<RefusalCode, ErrorResponse> & Record<string, ErrorResponse>;
 
 /** The code of a refusal: one of the domain's, or one that exists only in HTTP. */
-type AnswerCode = keyof typeof ANSWERS;
+type ResponseCode = keyof typeof RESPONSES;
 
 /** A reason of any refusal. */
 export type AnyReason = HttpReason | RefusalReason;
 
 /** The rows of all reasons, those of use cases first. */
-export const ALL_REASONS: Readonly<Record<AnyReason, ReasonRow<AnswerCode>>> = { ...REASONS, ...HTTP_REASONS };
+export const ALL_REASONS: Readonly<Record<AnyReason, ReasonRow<ResponseCode>>> = { ...REASONS, ...HTTP_REASONS };
 
 /** A refusal as it is answered and logged. */
 export interface HttpRefusal {
-  readonly code: AnswerCode;
+  readonly code: ResponseCode;
   readonly reason: AnyReason;
   readonly clientId?: string;
   /** What the description shows for `…`. */
   readonly shown?: string;
-  /** Header fields beyond those of every answer, such as `Allow`. */
+  /** Header fields beyond those of every response, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -72,8 +72,8 @@ export function refusalBody({ code, reason, shown }: HttpRefusal): {
   error_description?: string;
 } {
   const { description } = ALL_REASONS[reason];
-  if (description === undefined) return { error: ANSWERS[code].error };
+  if (description === undefined) return { error: RESPONSES[code].error };
   const end = shown !== undefined && shown.length > SHOWN_MAX ? '...' : '';
   const safe = shown === undefined ? '…' : shown.slice(0, SHOWN_MAX).replace(NOT_IN_DESCRIPTION, '?') + end;
-  return { error: ANSWERS[code].error, error_description: description.replace('…', () => safe) };
+  return { error: RESPONSES[code].error, error_description: description.replace('…', () => safe) };
 }

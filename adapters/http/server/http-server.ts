@@ -41,7 +41,7 @@ export interface Accepted {
 
 /**
  * What comes first on each accepted connection, such as TLS. Calls `next` once, with the socket that HTTP is read from, or destroys the
- * socket, within a bounded time and memory. Handles the errors of a socket of its own.
+ * socket, within a bounded time and memory. Handles the errors of its own socket.
  */
 export type ConnectionLayer = (accepted: Accepted, next: (ready: Accepted) => void) => void;
 

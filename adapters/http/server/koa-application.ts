@@ -54,7 +54,7 @@ export interface ApplicationParts extends ExchangeParts {
 
 /**
  * The Koa application. It denies by default: whether a path is public is a property of the route that matched it, so no
- * second rule about paths can disagree, and a path without a route requires a token before the answer is 404.
+ * second rule about paths can disagree, and a path without a route requires a token before the response is 404.
  */
 export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
   const { routes, onFault, otherPaths = BEARER, publicPrefix } = parts;

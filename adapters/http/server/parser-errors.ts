@@ -4,7 +4,14 @@ import type { IdGenerator } from '../../../application/ports/id-generator.ts';
 import type { RequestCounter, RequestLog } from '../../../application/ports/telemetry.ts';
 import { areTooLarge, connectionAddress } from '../parsing/request-head.ts';
 import type { HttpReason } from './http-reasons.ts';
-import { ANSWERS, type Answer, type HttpRefusal, httpRefusal, RESPONSE_HEADERS, refusalBody } from './http-refusal.ts';
+import {
+  type ErrorResponse,
+  type HttpRefusal,
+  httpRefusal,
+  RESPONSE_HEADERS,
+  RESPONSES,
+  refusalBody,
+} from './http-refusal.ts';
 
 /** One open connection, as the server tracks it. */
 export interface Connection {
@@ -83,7 +90,7 @@ export function refuseTunnel({ socket, rawHeaders }: IncomingMessage, parts: Par
 
 /**
  * Ends a connection when the server cannot wait any longer: with 503 if a request is in progress whose response has not begun,
- * so that its caller gets an answer and not a reset.
+ * so that its caller gets a response and not a reset.
  */
 export function endConnection({ socket, response }: Connection): void {
   if (response === undefined || response.headersSent || !response.req.complete || !socket.writable) socket.destroy();
@@ -97,7 +104,7 @@ function answerAndLog(socket: Socket, refusal: HttpRefusal, parts: ParserErrorPa
 }
 
 function logRefusal(refusal: HttpRefusal, requestId: string, socket: Socket, parts: ParserErrorParts): void {
-  const { status, error } = ANSWERS[refusal.code];
+  const { status, error } = RESPONSES[refusal.code];
   const line = {
     request_id: requestId,
     method: 'unparsed',
@@ -113,7 +120,7 @@ function logRefusal(refusal: HttpRefusal, requestId: string, socket: Socket, par
 }
 
 function writeRefusal(socket: Socket, refusal: HttpRefusal, requestId: string): void {
-  const { status, retryAfter }: Answer = ANSWERS[refusal.code];
+  const { status, retryAfter }: ErrorResponse = RESPONSES[refusal.code];
   const body = JSON.stringify(refusalBody(refusal));
   const headers = {
     Date: new Date().toUTCString(),

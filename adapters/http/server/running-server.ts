@@ -28,7 +28,7 @@ type Listener = ListenOptions & { readonly server: RequestServer };
 
 /** What is opened first is closed last. */
 export interface RunningServerParts {
-  /** Opened first, so that it answers probes during the start. */
+  /** Opened first, so that it answers probes during startup. */
   readonly management?: Listener | undefined;
   /** The public port, opened last. */
   readonly listener: () => Listener;

@@ -92,8 +92,8 @@ export class PostgresUsedAssertions implements UsedAssertions {
     const margin = Math.floor(MARGIN_SECONDS * Math.max(0, 1 - (2 * this.#total) / this.#limits.total));
     for (let deleted = DELETED_AT_ONCE; deleted === DELETED_AT_ONCE; ) {
       const statement = { ...DELETE_ENDED, values: [String(DELETED_AT_ONCE), this.#now(), String(margin)] };
-      const [answer] = await this.#runner.run<{ readonly deleted: string }>(statement);
-      deleted = Number(answer?.deleted);
+      const [response] = await this.#runner.run<{ readonly deleted: string }>(statement);
+      deleted = Number(response?.deleted);
       this.#total = Math.max(0, this.#total - deleted);
     }
     const least = String(Math.ceil(this.#limits.perClient * COUNTED_SHARE));

@@ -70,7 +70,7 @@ export function keyRingFileOf(registrations: string): string {
 type Recorder = ChangeRecorder<readonly KeyRingChange[]>;
 
 /**
- * The key ring in a file of its own, beside that of the registrations, which the service only reads. It is opened for each
+ * The key ring in its own file, beside that of the registrations, which the service only reads. It is opened for each
  * use, some times a minute: so it may be replaced by a backup at any time.
  */
 export class SqliteKeyRing implements KeyRingStore, KeyRingRecords {

@@ -58,7 +58,7 @@ async function runMixed(
   const stored = await hashedSecret(RECOMMENDED_COST);
   const known = registrations('client', KNOWN_CLIENTS, stored);
   const newcomers = registrations('new', Math.max(1, Math.floor(seconds / NEW_CLIENT_EVERY_SECONDS)), stored);
-  // With registrations in memory, which are all known at the start, the service would hash at this cost for every refusal.
+  // With registrations in memory, which are all known at startup, the service would hash at this cost for every refusal.
   const expensive = repository === 'memory' ? [] : registrations('expensive', 1, await hashedSecret(EXPENSIVE_COST));
   const { port, tokenUrls, tree } = await startOn(repository, [...known, ...newcomers, ...expensive], opened);
   const job = legitimateJob(tokenUrls[0] ?? '', known, newcomers, {
@@ -90,7 +90,7 @@ async function runMixed(
   print(
     `Answers to known clients without a token: ${countText(without.failures)} before the attack, ${countText(during.failures)} during it.`,
     ...attackers.map(
-      ({ name, answers, unanswered }) => `${name}: ${countText(answers)}; without an answer: ${unanswered}.`,
+      ({ name, answers, unanswered }) => `${name}: ${countText(answers)}; without a response: ${unanswered}.`,
     ),
   );
   return printVerdicts(attackVerdicts(during, attackers));

@@ -9,7 +9,7 @@ const OPENED_PER_TICK = 100;
 const TICK_MS = 10;
 
 /** How often each status was received; `closed` counts connections that were closed, by the server or by the attacker. */
-export type AnswerCount = Readonly<Record<string, number>>;
+export type ResponseCount = Readonly<Record<string, number>>;
 
 /** What the connections of a flood do. */
 export interface ConnectionBehavior {
@@ -70,11 +70,11 @@ export class ConnectionFlood {
 /** One connection of a flood. */
 export class AttackingConnection {
   readonly socket: Socket;
-  /** Whether an answer is awaited. */
+  /** Whether a response is awaited. */
   isAwaiting = false;
   #then = () => {};
 
-  constructor(socket: Socket, onAnswer: (status: string) => void) {
+  constructor(socket: Socket, onResponse: (status: string) => void) {
     this.socket = socket;
     socket.setEncoding('latin1');
     // An error is always followed by 'close'.
@@ -82,7 +82,7 @@ export class AttackingConnection {
     socket.on('data', (text: string) => {
       // A status line in two pieces is missed: its connection then waits until the server closes it.
       for (const [, status = ''] of text.matchAll(/HTTP\/1\.1 (\d{3})/g)) {
-        onAnswer(status);
+        onResponse(status);
         if (!this.isAwaiting) continue;
         this.isAwaiting = false;
         this.#then();
@@ -94,8 +94,8 @@ export class AttackingConnection {
     if (this.socket.writable) this.socket.write(text, 'latin1');
   }
 
-  /** Calls `then` after the next answer. */
-  afterAnswer(then: () => void): void {
+  /** Calls `then` after the next response. */
+  afterResponse(then: () => void): void {
     this.isAwaiting = true;
     this.#then = then;
   }

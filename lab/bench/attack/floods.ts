@@ -38,7 +38,7 @@ const UNFINISHED_FIELDS = `${FORM_HEAD}${SMALL_FIELDS}Content-Length: 16384\r\n\
 /** 6 KiB that Node.js keeps in 160, unless they are refused. */
 const TOO_MANY_FIELDS = `${FORM_HEAD}${'A:b\r\n'.repeat(900)}Content-Length: 100\r\n\r\n`;
 
-/** What many connections do, each as an attack of its own. The names say how many connections there are. */
+/** What many connections do, each as its own attack. The names say how many connections there are. */
 export const FLOODS = {
   'idle connections, 2,000': { connections: 2_000, begin: once(SMALL_GET) },
   'guesses, 500': { connections: 500, begin: repeatedly(unknownClient) },
@@ -56,7 +56,7 @@ export const FLOODS = {
   'unfinished requests of many fields, 3,000': { connections: 3_000, begin: once(UNFINISHED_FIELDS) },
   'too many header fields, 3,000': { connections: 3_000, begin: once(TOO_MANY_FIELDS) },
   'abandoned guesses, 2,000': { connections: 2_000, begin: abandon },
-  'unread answers, 2,000': { connections: 2_000, begin: ignoreAnswers },
+  'unread answers, 2,000': { connections: 2_000, begin: ignoreResponses },
   '100,000 client ids, 500': { connections: 500, begin: repeatedly(() => guessFor(nextClientId())) },
   'guesses by header, 2,000': {
     connections: 2_000,
@@ -120,7 +120,7 @@ function repeatedly(request: () => string) {
   return (connection: AttackingConnection): void => {
     const send = () => {
       connection.send(request());
-      connection.afterAnswer(send);
+      connection.afterResponse(send);
     };
     send();
   };
@@ -158,8 +158,8 @@ function abandon(connection: AttackingConnection): void {
   connection.every(100, () => connection.socket.destroy());
 }
 
-/** Sends small requests, whose answers are larger and are never read. */
-function ignoreAnswers(connection: AttackingConnection): void {
+/** Sends small requests, whose responses are larger and are never read. */
+function ignoreResponses(connection: AttackingConnection): void {
   connection.socket.pause();
   connection.every(100, () => connection.send(SMALL_GET.repeat(4)));
 }

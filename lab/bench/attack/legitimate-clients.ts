@@ -6,7 +6,7 @@ import { type LegitimateJob, type LegitimateResult, MEASURING } from './programs
 // The legitimate clients, a process of their own: takes a LegitimateJob as JSON in its first argument, prints MEASURING after
 // the warm-up and a LegitimateResult as JSON at the end. Requests are sent on schedule, however long answers take.
 
-/** How long a client waits for an answer. */
+/** How long a client waits for a response. */
 const ANSWER_MS_MAX = 10_000;
 /** How long a new client retries. */
 const NEW_CLIENT_MS_MAX = 20_000;
@@ -71,7 +71,7 @@ async function startNewClient(clientId: string, n: number): Promise<number | nul
   return null;
 }
 
-/** The status, or the system's error code if there was no answer; Retry-After is 0 if absent. Never rejects. */
+/** The status, or the system's error code if there was no response; Retry-After is 0 if absent. Never rejects. */
 function requestToken(
   clientId: string,
   agent: http.Agent,
@@ -82,11 +82,11 @@ function requestToken(
   return new Promise((resolve) => {
     const fail = (error: NodeJS.ErrnoException) => resolve({ outcome: error.code ?? error.name, retryAfterSeconds: 0 });
     const signal = AbortSignal.timeout(ANSWER_MS_MAX);
-    const outgoing = request(tokenUrl, { method: 'POST', headers, agent, signal }, (answer) => {
-      const retryAfterSeconds = Number(answer.headers['retry-after'] ?? 0);
-      answer.resume();
-      answer.on('error', fail);
-      answer.on('end', () => resolve({ outcome: String(answer.statusCode), retryAfterSeconds }));
+    const outgoing = request(tokenUrl, { method: 'POST', headers, agent, signal }, (response) => {
+      const retryAfterSeconds = Number(response.headers['retry-after'] ?? 0);
+      response.resume();
+      response.on('error', fail);
+      response.on('end', () => resolve({ outcome: String(response.statusCode), retryAfterSeconds }));
     });
     outgoing.on('error', fail);
     outgoing.end(body);

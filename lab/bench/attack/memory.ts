@@ -8,7 +8,7 @@ import { type Candidate, type ServiceOptions, startInMemory, startOnPostgres } f
 import { highestMb, sampleMemory } from '../process-tree.ts';
 import { hashedSecret, RECOMMENDED_COST, type Registration, registrations } from '../registrations.ts';
 import { figure, print, printVerdicts, say, table, type Verdict } from '../report.ts';
-import type { AnswerCount } from './connection-flood.ts';
+import type { ResponseCount } from './connection-flood.ts';
 import { FLOODS, type FloodName, floodOf } from './floods.ts';
 import { MemoryGroup } from './memory-group.ts';
 import {
@@ -31,7 +31,7 @@ export interface MemoryResult {
   readonly groupPeakMb: number;
   /** Whether the process has not ended. */
   readonly processesKept: boolean;
-  readonly answers: AnswerCount;
+  readonly answers: ResponseCount;
   /** Clients that were connected before the flood. */
   readonly clients: LegitimateResult;
 }

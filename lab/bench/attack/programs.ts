@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { runProcess, startProcess } from '../../../tests/support/server-process.ts';
 import { type Registration, SECRET } from '../registrations.ts';
 import { type Column, figure, percentile, sum } from '../report.ts';
-import type { AnswerCount } from './connection-flood.ts';
+import type { ResponseCount } from './connection-flood.ts';
 import type { FloodName, MixedFloodName } from './floods.ts';
 
 const LEGITIMATE_CLIENTS = fileURLToPath(new URL('./legitimate-clients.ts', import.meta.url));
@@ -61,7 +61,7 @@ export interface LegitimateResult {
   /** Milliseconds from a request's scheduled time to its token, one value per token. */
   readonly latenciesMs: readonly number[];
   /** Answers without a token, counted by status or by the system's error code. */
-  readonly failures: AnswerCount;
+  readonly failures: ResponseCount;
   /** Milliseconds by which each request was sent later than scheduled: how well the driver itself kept up. */
   readonly latenessMs: readonly number[];
   /** Milliseconds from a new client's first request to its first token; null if it got none. */
@@ -80,8 +80,8 @@ export interface FloodJob {
 /** The output of the program attackers.ts, for each flood. */
 export interface FloodResult {
   readonly name: FloodName | MixedFloodName;
-  readonly answers: AnswerCount;
-  /** Connections that were closed before an answer. */
+  readonly answers: ResponseCount;
+  /** Connections that were closed before a response. */
   readonly unanswered: number;
 }
 
@@ -106,7 +106,7 @@ export async function runFloods(job: FloodJob): Promise<readonly FloodResult[]> 
 }
 
 /** Such as `401 × 12, 503 × 1,200`. */
-export function countText(counts: AnswerCount): string {
+export function countText(counts: ResponseCount): string {
   const parts = Object.entries(counts).map(([status, count]) => `${status} × ${figure(count)}`);
   return parts.length === 0 ? 'none' : parts.join(', ');
 }

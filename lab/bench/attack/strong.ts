@@ -7,7 +7,7 @@ import { RawConnection } from '../raw-connection.ts';
 import { hashedSecret, RECOMMENDED_COST, registrations, SECRET } from '../registrations.ts';
 import { figure, print, printVerdicts, say, table, type Verdict } from '../report.ts';
 import { guessFor, secretRequest } from '../token-requests.ts';
-import type { AnswerCount } from './connection-flood.ts';
+import type { ResponseCount } from './connection-flood.ts';
 import type { FloodName } from './floods.ts';
 import {
   CLIENT_COLUMNS,
@@ -23,7 +23,7 @@ import {
 interface FloodedClients {
   readonly flood: FloodName;
   readonly clients: LegitimateResult;
-  readonly answers: AnswerCount;
+  readonly answers: ResponseCount;
 }
 
 export interface StrongResult {
@@ -54,7 +54,7 @@ const RETRY_MS_MAX = 2_000;
 const OWNER_RETRY_MS = 250;
 const OWNER_MS_MAX = 20_000;
 
-/** How long each wrong request waits for its answer before it is abandoned, in milliseconds. */
+/** How long each wrong request waits for its response before it is abandoned, in milliseconds. */
 const ABANDON_MS = 100;
 
 /** Another address of this machine, on Linux. */
@@ -166,7 +166,7 @@ async function measureBeside(
   return { flood, clients, answers: result?.answers ?? {} };
 }
 
-/** Opens a connection and sends guesses, whose answers are discarded. */
+/** Opens a connection and sends guesses, whose responses are discarded. */
 function sendGuesses(port: number, clientId: string, count: number): Socket {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import autocannon from 'autocannon';
 
-// autocannon in a process of its own: takes a LoadJob as JSON in its first argument, prints a LoadResult as JSON.
+// autocannon in its own process: takes a LoadJob as JSON in its first argument, prints a LoadResult as JSON.
 const { tokenUrl, connections, seconds, clients, bodiesFile, timeoutSeconds } = JSON.parse(process.argv[2]);
 const requests = Array.from({ length: clients.count }, (_, n) => ({
   method: 'POST',
@@ -27,7 +27,7 @@ const { duration, latency, non2xx, errors, ...result } = await autocannon({
     started += 1;
   },
 });
-// Its duration is in seconds, its latencies are milliseconds of answers with status 2xx.
+// Its duration is in seconds, its latencies are milliseconds of responses with status 2xx.
 const tokens = result['2xx'];
 const counts = { tokens, tokensPerSecond: tokens / duration, failures: non2xx + errors };
 process.stdout.write(JSON.stringify({ ...counts, p50Ms: latency.p50, p99Ms: latency.p99 }));

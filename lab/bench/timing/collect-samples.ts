@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RawConnection, TimedAnswer } from '../raw-connection.ts';
+import type { RawConnection, TimedResponse } from '../raw-connection.ts';
 import { type Case, clientIdsOf } from './timing-cases.ts';
 
 export interface Collection {
@@ -16,8 +16,8 @@ export interface SamplingPlan {
   readonly clients: number;
   /** Answers to collect for each case. */
   readonly count: number;
-  /** Whether an answer is of the measured path. */
-  readonly accepts: (answer: TimedAnswer) => boolean;
+  /** Whether a response is of the measured path. */
+  readonly accepts: (response: TimedResponse) => boolean;
   /** The request of a client. */
   readonly requestFor: (clientId: string) => string;
   /** Runs before each round, such as to fill the queue. */
@@ -27,7 +27,7 @@ export interface SamplingPlan {
 /** Rounds that are not counted: the service compiles its code meanwhile. */
 const WARM_UP_ROUNDS = 200;
 
-/** An answer that takes longer is not waited for by the others. */
+/** A response that takes longer is not waited for by the others. */
 const AT_ONCE_MS = 500;
 
 const COLLECTION_MS_MAX = 240_000;
@@ -46,19 +46,19 @@ export async function collectInTurn(plan: SamplingPlan): Promise<Collection> {
     }
     await connection.open();
     // The first request on a connection after a pause takes longer.
-    let answer = await connection.sendWithin(AT_ONCE_MS, collector.requestFor(shuffled(cases)[0] as Case));
+    let response = await connection.sendWithin(AT_ONCE_MS, collector.requestFor(shuffled(cases)[0] as Case));
     for (const name of shuffled(cases)) {
-      if (answer === undefined) break;
-      answer = await connection.sendWithin(AT_ONCE_MS, collector.requestFor(name));
-      if (round >= WARM_UP_ROUNDS) collector.add(name, answer);
+      if (response === undefined) break;
+      response = await connection.sendWithin(AT_ONCE_MS, collector.requestFor(name));
+      if (round >= WARM_UP_ROUNDS) collector.add(name, response);
     }
   }
   return collector;
 }
 
 /**
- * For answers after a wait: requests at a steady rate, each on a connection of its own, all cases in random order. The rate
- * falls if the machine is too slow for it, so that verifications overflow their queue and other answers come.
+ * For answers after a wait: requests at a steady rate, each on its own connection, all cases in random order. The rate
+ * falls if the machine is too slow for it, so that verifications overflow their queue and other responses come.
  */
 export async function collectSpaced(plan: SamplingPlan, perSecondMax: number): Promise<Collection> {
   const { connections, cases, count } = plan;
@@ -70,13 +70,13 @@ export async function collectSpaced(plan: SamplingPlan, perSecondMax: number): P
   for (let round = 0; collector.least < count && performance.now() < end; round += 1) {
     for (const name of shuffled(cases)) {
       const connection = connections.find(({ busy }) => !busy);
-      if (connection === undefined) throw new Error('all connections wait: the answers take longer than expected');
+      if (connection === undefined) throw new Error('all connections wait: the responses take longer than expected');
       await connection.open();
       const { perSecond } = rate;
-      const answered = connection.send(collector.requestFor(name)).then((answer) => {
+      const answered = connection.send(collector.requestFor(name)).then((response) => {
         waiting.delete(answered);
         if (round < WARM_UP_ROUNDS) return;
-        rate.add(perSecond, collector.add(name, answer));
+        rate.add(perSecond, collector.add(name, response));
       });
       waiting.add(answered);
       due += 1_000 / perSecond;
@@ -110,20 +110,20 @@ class Collector implements Collection {
     return requestFor(clientIdsOf(name)[Math.floor(this.#requests / cases.length) % clients] ?? '');
   }
 
-  /** Whether the answer is of the measured path. */
-  add(name: Case, answer: TimedAnswer | undefined): boolean {
-    const accepted = answer !== undefined && this.#plan.accepts(answer);
-    if (accepted) this.times.get(name)?.push(answer.microseconds);
+  /** Whether the response is of the measured path. */
+  add(name: Case, response: TimedResponse | undefined): boolean {
+    const accepted = response !== undefined && this.#plan.accepts(response);
+    if (accepted) this.times.get(name)?.push(response.microseconds);
     else this.others.set(name, (this.others.get(name) ?? 0) + 1);
     return accepted;
   }
 }
 
-/** After so many answers in a row, the rate is halved if more than a fifth of them were not of the measured path. */
+/** After so many responses in a row, the rate is halved if more than a fifth of them were not of the measured path. */
 const RATE_CHECKED_EVERY = 100;
 const OTHERS_MAX = RATE_CHECKED_EVERY / 5;
 
-/** Requests per second. Halved as long as too many answers are not of the measured path. */
+/** Requests per second. Halved as long as too many responses are not of the measured path. */
 export class FallingRate {
   perSecond: number;
   #answers = 0;
@@ -133,7 +133,7 @@ export class FallingRate {
     this.perSecond = perSecond;
   }
 
-  /** Counts the answer to a request that was sent at this rate. */
+  /** Counts the response to a request that was sent at this rate. */
   add(perSecond: number, accepted: boolean): void {
     if (perSecond !== this.perSecond) return;
     this.#answers += 1;

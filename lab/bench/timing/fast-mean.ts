@@ -1,7 +1,7 @@
 /**
  * The answers between these percentiles, the first of which may be freaks. What is not among the fastest fifth waited for
  * another process or for the garbage collector: without it, differences half as large are found on a busy machine. A
- * difference that only slow answers have is not found here; the ranks of all answers show it.
+ * difference that only slow answers have is not found here; the ranks of all responses show it.
  */
 const FROM = 0.02;
 const TO = 0.2;

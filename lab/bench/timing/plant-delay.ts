@@ -17,9 +17,9 @@ AuthenticateByKey.prototype.execute = async function (this: AuthenticateByKey, p
   return slowed(presented.assertion.claims.sub, byKey.call(this, presented, caller));
 };
 
-async function slowed<Answer>(clientId: string, answer: Promise<Answer>): Promise<Answer> {
+async function slowed<Value>(clientId: string, response: Promise<Value>): Promise<Value> {
   try {
-    return await answer;
+    return await response;
   } finally {
     if (clientId.startsWith(prefix)) work(microseconds);
   }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { RawConnection, type TimedAnswer } from '../raw-connection.ts';
+import { RawConnection, type TimedResponse } from '../raw-connection.ts';
 import { requestFor } from './timing-cases.ts';
 
 /** More than the requests that small-queue.ts lets wait. */
@@ -37,7 +37,7 @@ export class QueueFiller implements Disposable {
     await Promise.all(this.#waiting);
     await Promise.all(this.#connections.map((connection) => connection.open()));
     this.#fullUntil = performance.now() + FULL_MS;
-    const answers: Promise<TimedAnswer>[] = [];
+    const answers: Promise<TimedResponse>[] = [];
     for (let first = 0; first < CONNECTIONS; first += BATCH) {
       const batch = this.#connections.slice(first, first + BATCH);
       answers.push(...batch.map((connection) => connection.send(requestFor(randomBytes(10).toString('hex')))));
@@ -52,8 +52,8 @@ export class QueueFiller implements Disposable {
   }
 }
 
-async function refusedAtOnce(answer: Promise<TimedAnswer>): Promise<true> {
-  const { status, microseconds } = await answer;
+async function refusedAtOnce(response: Promise<TimedResponse>): Promise<true> {
+  const { status, microseconds } = await response;
   if (status !== 503 || microseconds > FULL_MS * 1_000) throw new Error('not refused at once');
   return true;
 }

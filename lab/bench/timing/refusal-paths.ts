@@ -25,7 +25,7 @@ interface RefusalPath {
   readonly module?: string;
   /** Whether a planted difference has to be found. Otherwise the report only says what can be found. */
   readonly powerRequired?: true;
-  /** Whether an answer is of this path. */
+  /** Whether a response is of this path. */
   readonly accepts: SamplingPlan['accepts'];
   collect(target: Target, accepts: SamplingPlan['accepts']): Promise<Collection>;
 }
@@ -33,7 +33,7 @@ interface RefusalPath {
 /** A connection gets at most 20 refusals a second without a delay. */
 const CONNECTIONS_IN_TURN = 128;
 
-/** Enough for answers that take ten seconds. */
+/** Enough for responses that take ten seconds. */
 const SPACED_CONNECTIONS = 1_200;
 
 const UNLIMITED = 1_000_000;

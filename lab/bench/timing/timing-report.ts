@@ -13,7 +13,7 @@ interface CaseResult {
   readonly difference: number;
   /** The smallest difference from the reference that a run finds, on average. */
   readonly detectable: number;
-  /** Standard errors above the reference in each run: of the mean of the fast answers, and of the ranks of all answers. */
+  /** Standard errors above the reference in each run: of the mean of the fast answers, and of the ranks of all responses. */
   readonly z: readonly { readonly fast: number; readonly all: number }[];
   /** Answers that were not of the measured path, in all runs. */
   readonly others: number;
@@ -72,8 +72,8 @@ export function timingReport(results: readonly CaseResult[], requirement: Requir
     ['difference, µs', ({ difference }) => difference, 1],
     ['found from, µs', ({ detectable }) => detectable, 1],
     ['z, fast answers', ({ z }) => z.map(({ fast }) => figure(fast, 1)).join(', ')],
-    ['z, all answers', ({ z }) => z.map(({ all }) => figure(all, 1)).join(', ')],
-    ['other answers', ({ others }) => others],
+    ['z, all responses', ({ z }) => z.map(({ all }) => figure(all, 1)).join(', ')],
+    ['other responses', ({ others }) => others],
     ['', (result) => verdict[`${passes(result, requirement)}`]],
   ]);
 }

@@ -33,7 +33,7 @@ export async function runTiming(options: Options<'timing'>, opened: AsyncDisposa
   return passed;
 }
 
-/** All runs of one path, each on a service of its own. */
+/** All runs of one path, each on its own service. */
 async function measure(
   path: PathName,
   repository: Repository,

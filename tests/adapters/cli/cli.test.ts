@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { LIST_COLUMNS, listedRow, problemsOf } from '../../../adapters/cli/clients-program/client-answer.ts';
+import { LIST_COLUMNS, listedRow, problemsOf } from '../../../adapters/cli/clients-program/client-output.ts';
 import { Problem } from '../../../adapters/cli/outcome.ts';
 import { printable, printableJson } from '../../../adapters/cli/printable.ts';
 import { readSecret } from '../../../adapters/cli/read-secret.ts';
@@ -47,9 +47,9 @@ describe('the programs of package.json', () => {
     ['--database-url=postgresql://role:its-secret@db.test/auth', 'DATABASE_URL=… npm start'],
     ['its-secret', 'PORT=9000 npm start'],
   ])('refuse %s with exit code 2, show how a setting is given, and repeat no value', (argument, example) => {
-    const answer = answerArguments(SERVICE_PAGE, [argument]);
-    expect(answer).toMatchObject({ exitCode: 2, text: expect.stringContaining(`\n  ${example}\n`) });
-    expect(answer?.text).not.toContain('its-secret');
+    const response = answerArguments(SERVICE_PAGE, [argument]);
+    expect(response).toMatchObject({ exitCode: 2, text: expect.stringContaining(`\n  ${example}\n`) });
+    expect(response?.text).not.toContain('its-secret');
   });
 
   it('name no setting that the demo has itself', () => {

@@ -386,7 +386,7 @@ describe('clients', () => {
       expect(await bcrypt.compare(secret, await storedSecret('billing'))).toBe(true);
     });
 
-    it('prints one JSON document with the member names of a clients file', async () => {
+    it('prints one JSON document with the field names of a clients file', async () => {
       const run = await clients(['add', 'billing', ...BILLING, '--json']);
       expect(run.json()).toEqual({
         id: '1',
@@ -691,7 +691,7 @@ describe('locks and changes', () => {
       await rival.end();
     }
 
-    it('add the same client: one of them gets the answer that the id is taken', async () => {
+    it('add the same client: one of them gets the output that the id is taken', async () => {
       await rival.query(`insert into clients (client_id, client_secret, client_name, scope)
       values ('contested', 'x', 'The rival''s', 'read')`);
       const run = started(['add', 'contested', '--name', 'Billing', '--scope', 'read', '--cost', '4']);
@@ -904,7 +904,7 @@ describe('audit', () => {
       ]);
     });
 
-    it('is on standard error without AUDIT_FILE, and standard output has only the answer', async () => {
+    it('is on standard error without AUDIT_FILE, and standard output has only the output', async () => {
       const run = await program({ AUDIT_FILE: '' })(['add', 'billing', ...BILLING, '--json']);
       expect(run.json()).toMatchObject({ client_id: 'billing' });
       expect(run.audit).toMatchObject([{ event: 'client_added', client_id: 'billing' }]);

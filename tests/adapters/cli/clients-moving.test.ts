@@ -228,7 +228,7 @@ Row 3, client other: client_secret must be a BCrypt encoding of cost 4 to 14; it
 Row 4, client private: details: jwks.keys.0 contains a private or a symmetric key: register only the public key; it is not exported.
 Row 5, client scope: scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3); it is not exported.
 Row 6, client subject: details: federated_subjects.0.claims./a must be a string; it is not exported.
-Row 7, client unknown: details: it has members other than client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds; it is not exported.
+Row 7, client unknown: details: it has fields other than client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds; it is not exported.
 1 exported.
 7 not exported: import would refuse them.
 `);
@@ -247,7 +247,7 @@ Row 7, client unknown: details: it has members other than client_secret_expires_
     });
 
     it.each([
-      ['a full disk', 'export > /dev/full', 'Standard output failed (ENOSPC) before the whole answer was written.'],
+      ['a full disk', 'export > /dev/full', 'Standard output failed (ENOSPC) before the whole output was written.'],
       ['a full disk of its file', 'export /dev/full', 'exists already (EEXIST)'],
       ['a reader that stops', 'export | true; exit $PIPESTATUS', 'Standard output was closed before'],
     ])('ends with a message and exit code 1 at %s', async (_what, line, message) => {
@@ -365,7 +365,7 @@ describe('imports', () => {
 
     it.each([
       ['is not an array', { ...PLAIN_CLIENT }, 'must be a JSON array'],
-      ['lacks a member', [GOOD_CLIENT, { ...PLAIN_CLIENT, scope: undefined }], 'entry 1: scope is missing'],
+      ['lacks a field', [GOOD_CLIENT, { ...PLAIN_CLIENT, scope: undefined }], 'entry 1: scope is missing'],
       ['names a client twice', [GOOD_CLIENT, GOOD_CLIENT], 'entry 1: client_id is that of entry 0'],
       [
         'has half a surrogate pair',
@@ -391,7 +391,7 @@ describe('imports', () => {
       [
         'names a field twice',
         JSON.stringify([GOOD_CLIENT]).replace('"client_secret"', '"client_secret":"{noop}other","client_secret"'),
-        'entry 0: it names a member twice; it begins in line 1',
+        'entry 0: it names a field twice; it begins in line 1',
       ],
       [
         'is not JSON at one position',

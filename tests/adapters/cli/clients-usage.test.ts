@@ -145,12 +145,12 @@ describe('usage', () => {
       await database.query(`revoke all on clients from ${role.name}`);
     });
 
-    it('exits with code 1 if standard output is closed before the whole answer is written', async () => {
+    it('exits with code 1 if standard output is closed before the whole output is written', async () => {
       const args = ['add', 'unread', '--name', 'X', '--scope', 'read', '--cost', '4'];
       await using program = runProgram('config/clients.ts', { DATABASE_URL: database.url }, args);
       program.process.stdout?.destroy();
       expect(await program.ended()).toBe(1);
-      expect(program.stderr()).toContain('Standard output was closed before the whole answer was written.\n');
+      expect(program.stderr()).toContain('Standard output was closed before the whole output was written.\n');
     });
   });
 });
@@ -177,24 +177,24 @@ describe('at a terminal', () => {
   }
 
   /** What a person sees and answers: `script` gives the program a pseudo-terminal. */
-  async function atTerminal(args: string, answer: string, settings: Readonly<Record<string, string>> = {}) {
+  async function atTerminal(args: string, response: string, settings: Readonly<Record<string, string>> = {}) {
     const command = `'${process.execPath}' config/clients.ts ${args}`;
     await using program = runLine(`script --quiet --return --command "${command}" /dev/null`, {
       DATABASE_URL: database.url,
       ...settings,
     });
     const { stdin } = program.process;
-    if (answer !== '') {
+    if (response !== '') {
       await program.printed(/\[y\/N\] /);
-      stdin?.write(answer);
+      stdin?.write(response);
     }
     const exitCode = await program.ended();
     return { exitCode, shown: program.stdout().replaceAll('\r', '') };
   }
 
   where(isInstalled('script'), describe)('npm run clients at a terminal', () => {
-    it.each(['n\n', '\n', 'yesterday\n'])('removes nothing after the answer %j', async (answer) => {
-      const { exitCode, shown } = await atTerminal('remove billing', answer);
+    it.each(['n\n', '\n', 'yesterday\n'])('removes nothing after the output %j', async (response) => {
+      const { exitCode, shown } = await atTerminal('remove billing', response);
       expect({ exitCode, shown }).toMatchObject({
         exitCode: 1,
         shown: expect.stringContaining('Nothing was changed.'),

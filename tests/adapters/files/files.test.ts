@@ -37,12 +37,12 @@ describe('the clients file', () => {
       ['an object', { ...ENTRY }, 'must be a JSON array'],
       ['an entry that is not an object', ['its-secret'], 'entry 0: it must be an object'],
       ['an entry that is an array', [[]], 'entry 0: it must be an object'],
-      ['a missing member', [ENTRY, { ...ENTRY, client_id: 'b', scope: undefined }], 'entry 1: scope is missing'],
-      ['a member that is no string', [{ ...ENTRY, client_name: 1 }], 'entry 0: client_name must be a string'],
+      ['a missing field', [ENTRY, { ...ENTRY, client_id: 'b', scope: undefined }], 'entry 1: scope is missing'],
+      ['a field that is no string', [{ ...ENTRY, client_name: 1 }], 'entry 0: client_name must be a string'],
       [
-        'an unknown member',
+        'an unknown field',
         [{ ...ENTRY, secret: 'its-secret' }],
-        'entry 0: it has members other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds',
+        'entry 0: it has fields other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds',
       ],
       ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client_id is that of entry 0'],
       [
@@ -81,7 +81,7 @@ describe('the clients file', () => {
         [{ ...ENTRY, client_secret: '{noop}' }],
         'entry 0: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
       ],
-    ])('names the position and member of a problem: %s', (_name, file, problem) => {
+    ])('names the position and field of a problem: %s', (_name, file, problem) => {
       const problems = problemsOf(file);
       expect(problems).toEqual([problem]);
       expect(problems.join()).not.toContain('its-secret');
@@ -150,9 +150,9 @@ describe('the clients file', () => {
       ['secrets that are no array', { secrets: {} }, /^secrets must be an array/],
       ['a secret that is no object', { secrets: ['its-secret'] }, 'secrets.0 must be an object'],
       [
-        'an unknown member of a secret',
+        'an unknown field of a secret',
         { secrets: [{ secret_id: 'a', name: 'n', client_secret: BCRYPT, secret: 'its-secret' }] },
-        'secrets.0 has members other than secret_id, name, client_secret, expires_at',
+        'secrets.0 has fields other than secret_id, name, client_secret, expires_at',
       ],
       [
         'a time that is no number',
@@ -173,9 +173,9 @@ describe('the clients file', () => {
         'federated_subjects.0.claims must be an object',
       ],
       [
-        'an unknown member of a subject',
+        'an unknown field of a subject',
         { federated_subjects: [{ issuer: 'i', subject: 's', claim: {} }] },
-        'federated_subjects.0 has members other than issuer, subject, claims',
+        'federated_subjects.0 has fields other than issuer, subject, claims',
       ],
       [
         'a resource that is no text',
@@ -212,9 +212,9 @@ describe('the clients file', () => {
         { client_secret: undefined, jwks: { keys: [] }, secrets: [] },
         'client_secret is missing',
       ],
-    ])('names the member of a problem: %s', (_name, members, problem) => {
+    ])('names the field of a problem: %s', (_name, fields, problem) => {
       const expected = problem instanceof RegExp ? problem.source.replace('^', '') : problem;
-      const problems = problemsOf([{ ...ENTRY, ...members }]);
+      const problems = problemsOf([{ ...ENTRY, ...fields }]);
       expect(problems).toEqual([expect.stringContaining(expected)]);
       expect(problems.join()).not.toContain('its-secret');
     });
@@ -222,8 +222,8 @@ describe('the clients file', () => {
     it.each([
       ['resources alone', { resources: ['https://api.example'] }],
       ['nothing', {}],
-    ])('needs a client_secret for a client with %s', (_what, members) => {
-      expect(problemsOf([{ ...ENTRY, ...members, client_secret: undefined }])).toEqual([
+    ])('needs a client_secret for a client with %s', (_what, fields) => {
+      expect(problemsOf([{ ...ENTRY, ...fields, client_secret: undefined }])).toEqual([
         'entry 0: client_secret is missing',
       ]);
     });
@@ -231,8 +231,8 @@ describe('the clients file', () => {
     it('reads a client without a secret if it has secrets with ids, keys or subjects, and without a time what does not expire', () => {
       const { client_secret, ...client } = ENTRY;
       const jwk = { kty: 'OKP', crv: 'Ed25519', x: Buffer.alloc(32, 1).toString('base64url') };
-      const read = (members: object) => {
-        const clients = readClientsFile(JSON.stringify([{ ...client, ...members }]));
+      const read = (fields: object) => {
+        const clients = readClientsFile(JSON.stringify([{ ...client, ...fields }]));
         return clients.ok ? clients.value[0]?.details : clients.problem;
       };
       expect(read({ secrets: [{ secret_id: 'cs1', name: 'new', client_secret: BCRYPT }] })).toEqual({
@@ -293,7 +293,7 @@ describe('the clients file', () => {
       );
     });
 
-    it('names the position and the member of each problem, in the second batch too, and never a value', async () => {
+    it('names the position and the field of each problem, in the second batch too, and never a value', async () => {
       const many = Array.from({ length: 1_000 }, (_, n) => ({ ...ENTRY, client_id: `client-${n}` }));
       const broken = [
         { ...ENTRY, secrets: [{ secret_id: 'a', client_secret: BCRYPT }] },
@@ -346,11 +346,11 @@ describe('faults of JSON', () => {
         'line 1, column 19: a comma before the end of the object',
       ],
       ['a missing comma', `["${SECRET}"\n"b"]`, 'line 2, column 1: a comma or the end of the array is missing'],
-      ['a missing colon', `{"a" "${SECRET}"}`, 'line 1, column 6: a colon is missing after the name of a member'],
+      ['a missing colon', `{"a" "${SECRET}"}`, 'line 1, column 6: a colon is missing after the name of a field'],
       [
         'a name without quotes',
         `{a: "${SECRET}"}`,
-        'line 1, column 2: the name of a member in double quotes is missing',
+        'line 1, column 2: the name of a field in double quotes is missing',
       ],
       ['single quotes', `['${SECRET}']`, 'line 1, column 2: JSON has double quotes only'],
       ['a comment', `[ // ${SECRET}\n1]`, 'line 1, column 3: JSON has no comments'],
@@ -377,13 +377,13 @@ describe('faults of JSON', () => {
       [`[{"a": "${SECRET}",\n "a": 1}]`, 'line 2, column 2'],
       [`{"a": {"b": 1, "c": [], "\\u0062": 2}}`, 'line 1, column 25'],
       ['{"": 1, "": 1}', 'line 1, column 9'],
-    ])('names the place of a member that an object has already: %s', (text, place) => {
+    ])('names the place of a field that an object has already: %s', (text, place) => {
       expect(parseJson(text)).toBeUndefined();
-      expect(jsonFault(text)).toBe(`${place}: a member that this object has already`);
+      expect(jsonFault(text)).toBe(`${place}: a field that this object has already`);
     });
 
     it.each(['[{"a":1},{"a":{"a":[{"a":2}]}}]', '{"a":"\\"a\\":1,","b":":"}', '{"__proto__":1,"a":1}'])(
-      'finds none where each object has a member once: %s',
+      'finds none where each object has a field once: %s',
       (text) => {
         expect(parseJson(text)).toEqual(JSON.parse(text));
         expect(jsonFault(text)).toBeUndefined();
@@ -493,7 +493,7 @@ describe('arrays of JSON', () => {
       ['\n[1,\n\n [},\n 3]', 1, 'is not JSON; it begins in line 4'],
       ['\n[,1]', 0, 'is not JSON; it begins in line 2'],
       ['[1,\n\n,2]', 1, 'is not JSON; it begins in line 3'],
-      ['[1,\n {"a":1,"a":1}]', 1, 'names a member twice; it begins in line 2'],
+      ['[1,\n {"a":1,"a":1}]', 1, 'names a field twice; it begins in line 2'],
     ])('names the problem of %j, and nothing after it', async (text, position, problem) => {
       for (const size of [1, 100]) {
         expect((await read(text, [size])).at(-1)).toEqual({ ok: false, problem: { position, text: problem } });

@@ -12,7 +12,7 @@ import { readIssuersFile } from '../../../adapters/http-client/federated-jwt/rea
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { IssuerKeySet } from '../../../application/ports/issuer-keys.ts';
 import { freePort } from '../../support/free-port.ts';
-import { type KeySetAnswer, KeySetServer, keySetAnswer } from '../../support/key-set-server.ts';
+import { type KeySetResponse, KeySetServer, keySetResponse } from '../../support/key-set-server.ts';
 import { listenOnLoopback } from '../../support/loopback-server.ts';
 import { until } from '../../support/until.ts';
 import { WorkloadKey } from '../../support/workload-issuer.ts';
@@ -91,13 +91,13 @@ describe('the base URL', () => {
     it.each([
       ['/metadata', { '/metadata': { issuer: ISSUER, more: 'x'.repeat(300_000) } }],
       ['/keys', { '/metadata': { issuer: ISSUER }, '/keys': { keys: [], more: 'x'.repeat(300_000) } }],
-    ])('reads no more than the begin of a long answer at %s, and says so', async (path, answers) => {
+    ])('reads no more than the begin of a long response at %s, and says so', async (path, answers) => {
       expect(await inspect(answers)).toEqual([
-        ['problem', `${path} does not answer as this service: the answer is longer than 256 KiB`],
+        ['problem', `${path} does not answer as this service: the response is longer than 256 KiB`],
       ]);
     });
 
-    it('stops to read an answer without an end', async () => {
+    it('stops to read a response without an end', async () => {
       let sent = 0;
       const listener: RequestListener = (_request, response) => {
         response.writeHead(405, { Allow: 'POST' });
@@ -109,7 +109,7 @@ describe('the base URL', () => {
       };
       await using server = await listenOnLoopback(createServer(listener));
       const [finding] = await inspectBaseUrl(urlsOf(server.url), true);
-      expect(finding?.text).toContain('the answer is longer than 256 KiB');
+      expect(finding?.text).toContain('the response is longer than 256 KiB');
       // What has arrived in buffers of the system, too.
       expect(sent).toBeLessThan(50_000_000);
     });
@@ -156,13 +156,13 @@ describe('doctor for issuers', () => {
     return { issuer: name, algorithms: ['RS256'], preset: 'none', source: { uri } };
   };
 
-  async function serve(answer: KeySetAnswer): Promise<KeySetServer> {
+  async function serve(answer: KeySetResponse): Promise<KeySetServer> {
     return stack.use(await KeySetServer.start(answer));
   }
 
   describe('the doctor, of the trusted issuers', () => {
     test('says how many keys of each set it can use', async () => {
-      const { url } = await serve(keySetAnswer({ keys: [ONE, OTHER, { ...ONE, kid: 'encryption', use: 'enc' }] }));
+      const { url } = await serve(keySetResponse({ keys: [ONE, OTHER, { ...ONE, kid: 'encryption', use: 'enc' }] }));
       expect(await inspectIssuers([issuer('https://issuer.test', url)])).toEqual([
         { state: 'ok', text: 'https://issuer.test: 2 usable keys' },
       ]);
@@ -171,8 +171,8 @@ describe('doctor for issuers', () => {
     test('says of a set what is wrong with it, and of each issuer by itself', async () => {
       const absent = await serve({ kind: 'text', text: '', status: 404 });
       const html = await serve({ kind: 'text', text: '<html>secret</html>' });
-      const good = await serve(keySetAnswer({ keys: [ONE] }));
-      const left = await serve(keySetAnswer({ keys: [ONE] }));
+      const good = await serve(keySetResponse({ keys: [ONE] }));
+      const left = await serve(keySetResponse({ keys: [ONE] }));
       await left.leave();
       const findings = await inspectIssuers([
         issuer('absent', absent.url),
@@ -208,7 +208,7 @@ describe('key sets of issuers', () => {
     let started = Promise.resolve();
 
     async function serve(...keys: readonly unknown[]): Promise<KeySetServer> {
-      const server = await KeySetServer.start(keySetAnswer({ keys }));
+      const server = await KeySetServer.start(keySetResponse({ keys }));
       closing.push(() => server[Symbol.asyncDispose]());
       return server;
     }
@@ -240,12 +240,12 @@ describe('key sets of issuers', () => {
 
     const kids = () => keySet()?.keys.map(({ kid }) => kid);
 
-    test('are fetched at the start, and again in the background', async () => {
+    test('are fetched at startup, and again in the background', async () => {
       const server = await serve(OLD);
       const sets = start(server.url);
       await until(() => kids() !== undefined, 'the set is fetched');
       expect(kids()).toEqual(['old']);
-      server.answer = keySetAnswer({ keys: [OLD, NEW] });
+      server.answer = keySetResponse({ keys: [OLD, NEW] });
       await until(() => kids()?.length === 2, 'the new key is found');
       expect(sets.counts()).toEqual({ current: 1, stale: 0, absent: 0 });
       expect(events).toEqual([{ event: 'key_set_available', issuer: ISSUER, keys: 1 }]);
@@ -309,7 +309,7 @@ describe('key sets of issuers', () => {
       await until(() => keySet()?.current === false, 'the fault is noticed');
       time.ms += 1_001;
       await until(() => kids() === undefined, 'the set is dropped');
-      server.answer = keySetAnswer({ keys: [OLD] });
+      server.answer = keySetResponse({ keys: [OLD] });
       await until(() => keySet()?.current === true, 'the set is fetched again');
       time.ms += 1_000;
       server.answer = { kind: 'text', text: '', status: 500 };
@@ -343,8 +343,8 @@ describe('key sets of issuers', () => {
       expect(sets.readiness()).toMatchObject({ ready: true, note: { text: '1 missing, 1 not current' } });
       expect(['good', 'broken'].map((issuer) => sets.keysOf(issuer).current)).toEqual([true, false]);
       expect(() => sets.keysOf('none')).toThrow(DependencyUnavailable);
-      none.answer = keySetAnswer({ keys: [NEW] });
-      broken.answer = keySetAnswer({ keys: [OLD] });
+      none.answer = keySetResponse({ keys: [NEW] });
+      broken.answer = keySetResponse({ keys: [OLD] });
       await until(() => sets.counts().current === 3, 'all are fetched');
       expect(sets.readiness()).toEqual({ ready: true });
     });
@@ -356,7 +356,7 @@ describe('key sets of issuers', () => {
       server.answer = { kind: 'text', text: '', status: 500 };
       const failed = server.questions;
       await until(() => server.questions > failed + 3, 'several attempts have failed');
-      server.answer = keySetAnswer({ keys: [OLD] });
+      server.answer = keySetResponse({ keys: [OLD] });
       await until(() => keySet()?.current === true, 'the set is fetched again');
       expect(events.map(({ event }) => event)).toEqual([
         'key_set_available',
@@ -380,9 +380,9 @@ describe('key sets of issuers', () => {
       ['sends half a set', { kind: 'half', text: '{"keys":[' }],
       ['answers with an error', { kind: 'text', text: '{}', status: 500 }],
       ['answers with HTML', { kind: 'text', text: '<html>secret</html>' }],
-      ['answers with an empty set', keySetAnswer({ keys: [] })],
-      ['answers with keys for other algorithms', keySetAnswer({ keys: [new WorkloadKey('x', 'ES256').jwk()] })],
-      ['answers with private keys', keySetAnswer({ keys: [{ ...OLD, d: 'AAAA' }] })],
+      ['answers with an empty set', keySetResponse({ keys: [] })],
+      ['answers with keys for other algorithms', keySetResponse({ keys: [new WorkloadKey('x', 'ES256').jwk()] })],
+      ['answers with private keys', keySetResponse({ keys: [{ ...OLD, d: 'AAAA' }] })],
       [
         'answers with more than 256 KiB',
         { kind: 'text', text: JSON.stringify({ keys: [OLD], x: 'x'.repeat(300_000) }) },
@@ -400,7 +400,7 @@ describe('key sets of issuers', () => {
       expect(events).toMatchObject([{ event: 'key_set_unavailable', issuer: ISSUER }]);
       expect(String(events[0] && 'fault' in events[0] && events[0].fault)).not.toContain('secret');
       expect(sets.counts()).toEqual({ current: 0, stale: 0, absent: 1 });
-      server.answer = keySetAnswer({ keys: [OLD] });
+      server.answer = keySetResponse({ keys: [OLD] });
       await until(() => kids() !== undefined, 'the set is fetched');
       expect(events.at(-1)).toEqual({ event: 'key_set_available', issuer: ISSUER, keys: 1 });
     });
@@ -555,7 +555,7 @@ describe('the file of issuers', () => {
       ['a text', ['x'], 'entry 0: it must be an object'],
       ['nothing in place of an issuer', [null], 'entry 0: it must be an object'],
       ['an array in place of an issuer', [[]], 'entry 0: it must be an object'],
-      ['an unknown member', [{ issuer: 'a', jwks_uri: URI, jwk_uri: URI }], /members other than/],
+      ['an unknown field', [{ issuer: 'a', jwks_uri: URI, jwk_uri: URI }], /fields other than/],
       ['no issuer', [{ jwks_uri: URI }], /either issuer or spiffe_trust_domain/],
       ['two kinds of issuer', [{ issuer: 'a', spiffe_trust_domain: 'b', jwks_uri: URI }], /either issuer/],
       [

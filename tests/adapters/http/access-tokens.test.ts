@@ -15,7 +15,7 @@ import { encode, TokenForge } from '../../hostile/token-forge.ts';
 import { atOnce } from '../../support/at-once.ts';
 import { clientsTable } from '../../support/clients-table.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
-import { getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../../support/http.ts';
+import { getAccessToken, type HttpResponse, requestToken, send, sendRaw } from '../../support/http.ts';
 import { knownKeyFactory } from '../../support/known-key.ts';
 import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
 import {
@@ -71,12 +71,12 @@ describe('every path but those of the token endpoint', () => {
 
     it.each(paths)('requires a token first: %s', async (path) => {
       for (const method of ['GET', 'POST']) {
-        const answer = await send(service().url, path, { method });
-        expect(answer.status).toBe(401);
-        expect(answer.headers['www-authenticate']).toBe('Bearer');
-        expect(answer.text).toBe('{"error":"unauthorized"}');
-        expect(answer.headers['cache-control']).toBe('no-store');
-        expect(logLineOf(service(), answer)).toMatchObject({ status: 401, reason: 'token_missing' });
+        const response = await send(service().url, path, { method });
+        expect(response.status).toBe(401);
+        expect(response.headers['www-authenticate']).toBe('Bearer');
+        expect(response.text).toBe('{"error":"unauthorized"}');
+        expect(response.headers['cache-control']).toBe('no-store');
+        expect(logLineOf(service(), response)).toMatchObject({ status: 401, reason: 'token_missing' });
       }
     });
 
@@ -92,10 +92,10 @@ describe('every path but those of the token endpoint', () => {
       ['a scheme that begins like Bearer', 'BearerX abc'],
       ['an empty Authorization header', ''],
     ])('treats %s as no token', async (_name, authorization) => {
-      const answer = await send(service().url, LOCATION, { headers: { authorization } });
-      expect(answer.status).toBe(401);
-      expect(answer.headers['www-authenticate']).toBe('Bearer');
-      expect(answer.text).toBe('{"error":"unauthorized"}');
+      const response = await send(service().url, LOCATION, { headers: { authorization } });
+      expect(response.status).toBe(401);
+      expect(response.headers['www-authenticate']).toBe('Bearer');
+      expect(response.text).toBe('{"error":"unauthorized"}');
     });
 
     it.each([
@@ -105,58 +105,58 @@ describe('every path but those of the token endpoint', () => {
       ['Bearer with characters that no token has', 'Bearer a"b', 'authorization_malformed'],
       ['a header without a scheme', '"x"', 'authorization_malformed'],
     ])('refuses %s as malformed', async (_name, authorization, reason) => {
-      const answer = await send(service().url, LOCATION, { headers: { authorization } });
-      expect(answer.status).toBe(400);
-      expect(answer.json()['error']).toBe('invalid_request');
-      expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_request"');
-      expect(logLineOf(service(), answer)).toMatchObject({ reason });
+      const response = await send(service().url, LOCATION, { headers: { authorization } });
+      expect(response.status).toBe(400);
+      expect(response.json()['error']).toBe('invalid_request');
+      expect(response.headers['www-authenticate']).toBe('Bearer error="invalid_request"');
+      expect(logLineOf(service(), response)).toMatchObject({ reason });
     });
 
     it('refuses two Authorization headers even if the first is valid', async () => {
-      const answer = await send(service().url, LOCATION, {
+      const response = await send(service().url, LOCATION, {
         headers: { authorization: [`Bearer ${token}`, 'Bearer x'] },
       });
-      expect(answer.status).toBe(400);
+      expect(response.status).toBe(400);
     });
 
     it.each(['Bearer x', 'Bearer a.b.c', 'Bearer e30.e30.e30', 'Bearer ..'])(
       'refuses a token that this service did not issue: %s',
       async (authorization) => {
-        const answer = await send(service().url, LOCATION, { headers: { authorization } });
-        expect(answer.status).toBe(401);
-        expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
-        expect(answer.text).toBe('{"error":"invalid_token"}');
+        const response = await send(service().url, LOCATION, { headers: { authorization } });
+        expect(response.status).toBe(401);
+        expect(response.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+        expect(response.text).toBe('{"error":"invalid_token"}');
       },
     );
 
     it('does not read a token from the query string, the body or a cookie', async () => {
-      const answer = await send(service().url, `${LOCATION}?access_token=${token}`, {
+      const response = await send(service().url, `${LOCATION}?access_token=${token}`, {
         method: 'POST',
         headers: { 'content-type': 'application/x-www-form-urlencoded', cookie: `access_token=${token}` },
         body: `access_token=${token}`,
       });
-      expect(answer.text).toBe('{"error":"unauthorized"}');
+      expect(response.text).toBe('{"error":"unauthorized"}');
     });
 
     it('valid token, known code: returns the location in the declared order and logs the client of the token', async () => {
-      const answer = await send(service().url, LOCATION, { headers: bearer() });
-      expect(answer.status).toBe(200);
-      expect(answer.text).toBe(
+      const response = await send(service().url, LOCATION, { headers: bearer() });
+      expect(response.status).toBe(200);
+      expect(response.text).toBe(
         '{"code":"NYC_USA","city_name":"New York City","region_name":"New York","country_code":"US","country_name":"United States of America","enabled":true}',
       );
-      expect(logLineOf(service(), answer)).toMatchObject({ route: '/v1/locations/:code', client_id: 'good-client' });
+      expect(logLineOf(service(), response)).toMatchObject({ route: '/v1/locations/:code', client_id: 'good-client' });
     });
 
     it('accepts the scheme in any case (RFC 9110 section 11.1)', async () => {
-      const answer = await send(service().url, LOCATION, { headers: { authorization: `bEARER ${token}` } });
-      expect(answer.status).toBe(200);
+      const response = await send(service().url, LOCATION, { headers: { authorization: `bEARER ${token}` } });
+      expect(response.status).toBe(200);
     });
 
     it('answers HEAD as GET without a body', async () => {
-      const answer = await send(service().url, LOCATION, { method: 'HEAD', headers: bearer() });
-      expect(answer.status).toBe(200);
-      expect(answer.text).toBe('');
-      expect(Number(answer.headers['content-length'])).toBeGreaterThan(0);
+      const response = await send(service().url, LOCATION, { method: 'HEAD', headers: bearer() });
+      expect(response.status).toBe(200);
+      expect(response.text).toBe('');
+      expect(Number(response.headers['content-length'])).toBeGreaterThan(0);
     });
 
     it.each([
@@ -171,16 +171,16 @@ describe('every path but those of the token endpoint', () => {
       '/v1/locations/NYC_USA/x',
       '/nothing',
     ])('valid token, unknown code or no such route: %s', async (path) => {
-      const answer = await send(service().url, path, { headers: bearer() });
-      expect(answer.status).toBe(404);
-      expect(answer.text).toBe('{"error":"not_found"}');
+      const response = await send(service().url, path, { headers: bearer() });
+      expect(response.status).toBe(404);
+      expect(response.text).toBe('{"error":"not_found"}');
     });
 
     it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('valid token, wrong method on a known route: %s', async (method) => {
-      const answer = await send(service().url, LOCATION, { method, headers: bearer() });
-      expect(answer.status).toBe(405);
-      expect(answer.headers['allow']).toBe('GET, HEAD');
-      expect(answer.json()['error']).toBe('invalid_request');
+      const response = await send(service().url, LOCATION, { method, headers: bearer() });
+      expect(response.status).toBe(405);
+      expect(response.headers['allow']).toBe('GET, HEAD');
+      expect(response.json()['error']).toBe('invalid_request');
     });
 
     it('returns the key set and the metadata for a valid token', async () => {
@@ -215,19 +215,19 @@ describe('every path but those of the token endpoint', () => {
       clock.advance(299);
       expect((await send(service().url, LOCATION, { headers })).status).toBe(200);
       clock.advance(1);
-      const answer = await send(service().url, LOCATION, { headers });
-      expect(answer.status).toBe(401);
-      expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
-      expect(answer.text).toBe('{"error":"invalid_token"}');
-      expect(logLineOf(service(), answer)).toMatchObject({ reason: 'token_expired' });
+      const response = await send(service().url, LOCATION, { headers });
+      expect(response.status).toBe(401);
+      expect(response.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+      expect(response.text).toBe('{"error":"invalid_token"}');
+      expect(logLineOf(service(), response)).toMatchObject({ reason: 'token_expired' });
     });
 
     it('token not yet valid: refuses it before its nbf', async () => {
       const own = await getAccessToken(service().url, 'good-client', GOOD_SECRET);
       clock.advance(-1);
-      const answer = await send(service().url, LOCATION, { headers: { authorization: `Bearer ${own}` } });
-      expect(answer.text).toBe('{"error":"invalid_token"}');
-      expect(logLineOf(service(), answer)).toMatchObject({ reason: 'token_not_yet_valid' });
+      const response = await send(service().url, LOCATION, { headers: { authorization: `Bearer ${own}` } });
+      expect(response.text).toBe('{"error":"invalid_token"}');
+      expect(logLineOf(service(), response)).toMatchObject({ reason: 'token_not_yet_valid' });
     });
   });
 
@@ -235,10 +235,10 @@ describe('every path but those of the token endpoint', () => {
     const routeFor = (path: string, required: string): Route => {
       const scope = Scope.parse(required);
       if (!scope.ok) throw new Error('no scope');
-      const answer = async (ctx: Exchange) => {
+      const response = async (ctx: Exchange) => {
         ctx.body = { ok: true };
       };
-      return { path, access: { kind: 'bearer', scope: scope.value }, methods: { GET: answer } };
+      return { path, access: { kind: 'bearer', scope: scope.value }, methods: { GET: response } };
     };
     const service = serviceForSuite({
       environment: { TOKEN_SCOPE_CLAIM: 'true' },
@@ -256,11 +256,11 @@ describe('every path but those of the token endpoint', () => {
       ['/write', 'read', 'write'],
     ])('%s: refuses a token that has only %s', async (path, scope, required) => {
       const token = await getAccessToken(service().url, 'good-client', GOOD_SECRET, { scope });
-      const answer = await send(service().url, path, { headers: { authorization: `Bearer ${token}` } });
-      expect(answer.status).toBe(403);
-      expect(answer.headers['www-authenticate']).toBe(`Bearer error="insufficient_scope", scope="${required}"`);
-      expect(answer.text).toBe('{"error":"insufficient_scope"}');
-      expect(logLineOf(service(), answer)).toMatchObject({ reason: 'scope_insufficient', client_id: 'good-client' });
+      const response = await send(service().url, path, { headers: { authorization: `Bearer ${token}` } });
+      expect(response.status).toBe(403);
+      expect(response.headers['www-authenticate']).toBe(`Bearer error="insufficient_scope", scope="${required}"`);
+      expect(response.text).toBe('{"error":"insufficient_scope"}');
+      expect(logLineOf(service(), response)).toMatchObject({ reason: 'scope_insufficient', client_id: 'good-client' });
     });
   });
 
@@ -295,17 +295,17 @@ describe('every path but those of the token endpoint', () => {
 
     it('EXAMPLE_RESOURCE=false: the example resource does not exist', async () => {
       const token = await getAccessToken(open().url, 'good-client', GOOD_SECRET);
-      const answer = await send(open().url, LOCATION, { headers: { authorization: `Bearer ${token}` } });
-      expect(answer.status).toBe(404);
-      expect(logLineOf(open(), answer)).toMatchObject({ reason: 'route_unknown', route: 'none' });
+      const response = await send(open().url, LOCATION, { headers: { authorization: `Bearer ${token}` } });
+      expect(response.status).toBe(404);
+      expect(logLineOf(open(), response)).toMatchObject({ reason: 'route_unknown', route: 'none' });
     });
 
     it('LOCATION_FIELD_ORDER=alphabetical: the fields are in that order', async () => {
       const token = await getAccessToken(alphabetical().url, 'good-client', GOOD_SECRET);
-      const answer = await send(alphabetical().url, '/v1/locations/DELHI_IN', {
+      const response = await send(alphabetical().url, '/v1/locations/DELHI_IN', {
         headers: { authorization: `Bearer ${token}` },
       });
-      expect(answer.text).toBe(
+      expect(response.text).toBe(
         '{"city_name":"New Delhi","code":"DELHI_IN","country_code":"IN","country_name":"India","enabled":true,"region_name":"Delhi"}',
       );
     });
@@ -345,17 +345,17 @@ describe('tokens of others', () => {
 
   const show = (token: string) => send(service.url, PATH, { headers: { authorization: `Bearer ${token}` } });
 
-  function logLineOf(answer: HttpAnswer): Record<string, unknown> | undefined {
-    return service.logLines().find((line) => line['request_id'] === answer.headers['x-request-id']);
+  function logLineOf(response: HttpResponse): Record<string, unknown> | undefined {
+    return service.logLines().find((line) => line['request_id'] === response.headers['x-request-id']);
   }
 
   async function expectInvalidToken(token: string, reason: string): Promise<void> {
-    const answer = await show(token);
-    expect(answer.status).toBe(401);
-    expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
-    expect(answer.headers['cache-control']).toBe('no-store');
-    expect(answer.json()).toEqual({ error: 'invalid_token' });
-    expect(logLineOf(answer)).toMatchObject({
+    const response = await show(token);
+    expect(response.status).toBe(401);
+    expect(response.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+    expect(response.headers['cache-control']).toBe('no-store');
+    expect(response.json()).toEqual({ error: 'invalid_token' });
+    expect(logLineOf(response)).toMatchObject({
       status: 401,
       error: 'invalid_token',
       reason,
@@ -369,9 +369,9 @@ describe('tokens of others', () => {
   // tests/hostile/ sends every forgery to the service; this is about what a token of the service itself can become.
   describe('a token that the service issued', () => {
     it('is accepted, as is one that this test made with the key of the service', async () => {
-      const answer = await show(await token());
-      expect(answer.status).toBe(200);
-      expect(answer.json()['code']).toBe('NYC_USA');
+      const response = await show(await token());
+      expect(response.status).toBe(200);
+      expect(response.json()['code']).toBe('NYC_USA');
       expect((await show(make.token())).status).toBe(200);
     });
 
@@ -381,8 +381,8 @@ describe('tokens of others', () => {
       await fc.assert(
         fc.asyncProperty(change, async ([index, character]) => {
           fc.pre(valid[index] !== character);
-          const answer = await show(`${valid.slice(0, index)}${character}${valid.slice(index + 1)}`);
-          expect([answer.status, answer.text]).toEqual([401, '{"error":"invalid_token"}']);
+          const response = await show(`${valid.slice(0, index)}${character}${valid.slice(index + 1)}`);
+          expect([response.status, response.text]).toEqual([401, '{"error":"invalid_token"}']);
         }),
         { numRuns: 200 },
       );
@@ -441,9 +441,9 @@ describe('tokens of others', () => {
     const forged = (more: object = { jti: randomUUID() }) => make.token(undefined, make.claims(more), make.byAttacker);
 
     it('is refused in the same way on a path that does not exist', async () => {
-      const answer = await send(service.url, '/nowhere', { headers: { authorization: `Bearer ${forged()}` } });
-      expect([answer.status, answer.text]).toEqual([401, '{"error":"invalid_token"}']);
-      expect(logLineOf(answer)).toMatchObject({ reason: 'token_signature_wrong', route: 'none' });
+      const response = await send(service.url, '/nowhere', { headers: { authorization: `Bearer ${forged()}` } });
+      expect([response.status, response.text]).toEqual([401, '{"error":"invalid_token"}']);
+      expect(logLineOf(response)).toMatchObject({ reason: 'token_signature_wrong', route: 'none' });
     });
 
     it('is logged with its reason only: no token, no signature', async () => {
@@ -478,8 +478,8 @@ describe('token settings', () => {
     });
 
     it('returns the same as by default: a Bearer token, its type and its lifetime, and nothing else', async () => {
-      const answer = await requestToken(service().url, GOOD);
-      expect(answer.json()).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 300 });
+      const response = await requestToken(service().url, GOOD);
+      expect(response.json()).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 300 });
     });
 
     it('issues a token of the type at+jwt for the audience, with the claims that RFC 9068 requires and no other', async () => {
@@ -531,11 +531,14 @@ describe('token settings', () => {
       const claims = decodeJwt(token) as unknown as AccessTokenClaims;
       expect((await read(await signer.sign(claims), service().url)).status).toBe(200);
       for (const aud of [CLIENT_ID, `${AUDIENCE}/`, 'https://other.test']) {
-        const answer = await read(await signer.sign({ ...claims, aud }), service().url);
-        expect(answer.status).toBe(401);
-        expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
-        expect(answer.text).toBe('{"error":"invalid_token"}');
-        expect(logLineOf(service(), answer)).toMatchObject({ reason: 'token_audience_foreign', client_id: CLIENT_ID });
+        const response = await read(await signer.sign({ ...claims, aud }), service().url);
+        expect(response.status).toBe(401);
+        expect(response.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+        expect(response.text).toBe('{"error":"invalid_token"}');
+        expect(logLineOf(service(), response)).toMatchObject({
+          reason: 'token_audience_foreign',
+          client_id: CLIENT_ID,
+        });
       }
     });
   });
@@ -545,14 +548,14 @@ describe('token settings', () => {
 
     it('a client that knows only HTTP Basic gets a token by RFC 9068, and learns its scopes without asking for one', async () => {
       const authorization = `Basic ${Buffer.from(`${CLIENT_ID}:${GOOD_SECRET}`).toString('base64')}`;
-      const answer = await requestToken(service().url, 'grant_type=client_credentials', { authorization });
-      expect(answer.json()).toEqual({
+      const response = await requestToken(service().url, 'grant_type=client_credentials', { authorization });
+      expect(response.json()).toEqual({
         access_token: expect.any(String),
         token_type: 'Bearer',
         expires_in: 300,
         scope: 'read write',
       });
-      const token = String(answer.json()['access_token']);
+      const token = String(response.json()['access_token']);
       expect(decodeProtectedHeader(token)).toMatchObject({ typ: 'at+jwt' });
       expect(decodeJwt(token)).toMatchObject({ aud: AUDIENCE, client_id: CLIENT_ID, scope: 'read write' });
     });
@@ -596,22 +599,22 @@ describe('token settings', () => {
 
     it('refuses a token that its own paths would refuse, and says what to do', async () => {
       for (const scope of [undefined, scopes.join(' '), scopes.slice(0, some + 80).join(' ')]) {
-        const answer = await requestToken(service().url, { ...GOOD, ...(scope !== undefined && { scope }) });
-        expect(answer.status).toBe(400);
-        expect(answer.json()).toEqual({
+        const response = await requestToken(service().url, { ...GOOD, ...(scope !== undefined && { scope }) });
+        expect(response.status).toBe(400);
+        expect(response.json()).toEqual({
           error: 'invalid_scope',
           error_description:
             'a token with these scopes is longer than 7 KiB: ask for fewer of them with the parameter scope',
         });
-        expect(logLineOf(service(), answer)).toMatchObject({ reason: 'scope_too_long', client_id: CLIENT_ID });
+        expect(logLineOf(service(), response)).toMatchObject({ reason: 'scope_too_long', client_id: CLIENT_ID });
       }
     });
 
     it(`issues a token of ${some} of them, which its own paths accept`, async () => {
       const scope = scopes.slice(0, some).join(' ');
       const token = await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET, { scope });
-      const answer = await send(service().url, LOCATION, { headers: { authorization: `Bearer ${token}` } });
-      expect([answer.status, token.length > 6_400]).toEqual([200, true]);
+      const response = await send(service().url, LOCATION, { headers: { authorization: `Bearer ${token}` } });
+      expect([response.status, token.length > 6_400]).toEqual([200, true]);
     });
   });
 
@@ -641,8 +644,8 @@ describe('resource indicators', () => {
     return requestToken(url, form.toString());
   }
 
-  const tokenOf = (answer: HttpAnswer) => String(answer.json()['access_token']);
-  const audienceOf = (answer: HttpAnswer) => decodeJwt(tokenOf(answer)).aud;
+  const tokenOf = (response: HttpResponse) => String(response.json()['access_token']);
+  const audienceOf = (response: HttpResponse) => decodeJwt(tokenOf(response)).aud;
   const read = (service: ServiceUnderTest, token: string) =>
     send(service.url, '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } });
 
@@ -659,11 +662,11 @@ describe('resource indicators', () => {
     });
 
     it('gives the token that resource as its audience, and changes nothing else of it', async () => {
-      const answer = await ask(service, [API]);
-      expect(answer.json()).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 300 });
-      const names = Object.keys(decodeJwt(tokenOf(answer))).toSorted();
+      const response = await ask(service, [API]);
+      expect(response.json()).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 300 });
+      const names = Object.keys(decodeJwt(tokenOf(response))).toSorted();
       expect(names).toEqual(['aud', 'exp', 'iat', 'iss', 'jti', 'nbf', 'sub']);
-      expect(audienceOf(answer)).toBe(API);
+      expect(audienceOf(response)).toBe(API);
     });
 
     it('gives the registered spelling if the request has a slash behind the origin', async () => {
@@ -686,29 +689,32 @@ describe('resource indicators', () => {
       ['with a slash behind its path', [`${FILES}/`]],
       ['in other case', ['https://API.example.com']],
     ])('refuses a resource %s', async (_what, resources) => {
-      const answer = await ask(service, resources);
-      expect([answer.status, answer.json()]).toEqual([
+      const response = await ask(service, resources);
+      expect([response.status, response.json()]).toEqual([
         400,
         {
           error: 'invalid_target',
           error_description: `the client is not registered for the resource '${resources.at(-1)}'`,
         },
       ]);
-      expect(logLineOf(service, answer)).toMatchObject({ reason: 'resource_not_registered', client_id: 'good-client' });
+      expect(logLineOf(service, response)).toMatchObject({
+        reason: 'resource_not_registered',
+        client_id: 'good-client',
+      });
     });
 
     it.each(['api', '/v1', `${API}#fragment`, `${API}#`, `${API}/ä`])(
       'refuses the malformed resource %s',
       async (text) => {
-        const answer = await ask(service, [text]);
-        expect([answer.status, answer.json()]).toEqual([
+        const response = await ask(service, [text]);
+        expect([response.status, response.json()]).toEqual([
           400,
           {
             error: 'invalid_target',
             error_description: `resource must be an absolute URI without a fragment: '${text.replace('ä', '?')}' is none`,
           },
         ]);
-        expect(logLineOf(service, answer)).toMatchObject({ reason: 'resource_malformed' });
+        expect(logLineOf(service, response)).toMatchObject({ reason: 'resource_malformed' });
       },
     );
 
@@ -717,9 +723,9 @@ describe('resource indicators', () => {
     });
 
     it('does not open the example resource with a token for another resource', async () => {
-      const answer = await read(service, tokenOf(await ask(service, [API])));
-      expect([answer.status, answer.text]).toEqual([401, '{"error":"invalid_token"}']);
-      expect(logLineOf(service, answer)).toMatchObject({ reason: 'token_audience_foreign' });
+      const response = await read(service, tokenOf(await ask(service, [API])));
+      expect([response.status, response.text]).toEqual([401, '{"error":"invalid_token"}']);
+      expect(logLineOf(service, response)).toMatchObject({ reason: 'token_audience_foreign' });
       expect((await read(service, tokenOf(await ask(service, [API, FILES])))).status).toBe(401);
       expect((await read(service, tokenOf(await ask(service, [])))).status).toBe(200);
     });
@@ -774,9 +780,9 @@ describe('published documents', () => {
       await using service = await startServiceUnderTest({
         environment: { TOKEN_ISSUER: issuer, PUBLIC_METADATA: 'true' },
       });
-      const answer = await send(service.url, path);
-      expect(answer.status).toBe(200);
-      expect(answer.json()['issuer']).toBe(issuer);
+      const response = await send(service.url, path);
+      expect(response.status).toBe(200);
+      expect(response.json()['issuer']).toBe(issuer);
       expect((await send(service.url, `${path}x`)).status).toBe(404);
     });
   });
@@ -785,8 +791,8 @@ describe('published documents', () => {
     it('are named in the metadata, in their order', async () => {
       const environment = { METADATA_SCOPES: 'read write', PUBLIC_METADATA: 'true' };
       await using service = await startServiceUnderTest({ environment });
-      const answer = await send(service.url, '/.well-known/oauth-authorization-server');
-      expect(answer.json()['scopes_supported']).toEqual(['read', 'write']);
+      const response = await send(service.url, '/.well-known/oauth-authorization-server');
+      expect(response.json()['scopes_supported']).toEqual(['read', 'write']);
     });
   });
 
@@ -794,10 +800,10 @@ describe('published documents', () => {
     const open = serviceForSuite({ environment: { PUBLIC_METADATA: 'true', KEY_PUBLICATION_SECONDS: '100' } });
 
     it('the key set: for 30 s', async () => {
-      const answer = await send(open().url, '/oauth2/jwks');
-      expect(answer.headers['cache-control']).toBe('public, max-age=30');
-      expect(answer.headers['pragma']).toBeUndefined();
-      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+      const response = await send(open().url, '/oauth2/jwks');
+      expect(response.headers['cache-control']).toBe('public, max-age=30');
+      expect(response.headers['pragma']).toBeUndefined();
+      expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
     });
 
     it.each(['/oauth2/jwks', '/.well-known/oauth-authorization-server'])(
@@ -821,8 +827,8 @@ describe('published documents', () => {
     it('only the cache of the bearer, if they require a token', async () => {
       await using closed = await startServiceUnderTest();
       const token = await getAccessToken(closed.url, 'plain-client', 'plain-secret');
-      const answer = await send(closed.url, '/oauth2/jwks', { headers: { authorization: `Bearer ${token}` } });
-      expect(answer.headers['cache-control']).toBe('private, max-age=30');
+      const response = await send(closed.url, '/oauth2/jwks', { headers: { authorization: `Bearer ${token}` } });
+      expect(response.headers['cache-control']).toBe('private, max-age=30');
     });
   });
 
@@ -833,7 +839,7 @@ describe('published documents', () => {
     });
     const plain = serviceForSuite({ environment: { PUBLIC_METADATA: 'true', BASE_URL: 'https://auth.test/base' } });
 
-    it('adds three members to the metadata, and changes no other', async () => {
+    it('adds three fields to the metadata, and changes no other', async () => {
       const { response_types_supported: none, ...others } = (await send(plain().url, `${METADATA}/base`)).json();
       expect(none).toEqual([]);
       expect((await send(mcp().url, `${METADATA}/base`)).json()).toEqual({
@@ -862,13 +868,13 @@ describe('published documents', () => {
     it.each(['GET', 'POST'])('names an authorization endpoint, which refuses every request', async (method) => {
       const query = '?response_type=code&client_id=good-client&redirect_uri=https%3A%2F%2Fevil.test&state=x';
       for (const path of ['/oauth2/authorize', `/oauth2/authorize${query}`]) {
-        const answer = await send(mcp().url, path, { method });
-        expect([answer.status, answer.json()]).toEqual([
+        const response = await send(mcp().url, path, { method });
+        expect([response.status, response.json()]).toEqual([
           400,
           { error: 'unsupported_response_type', error_description: expect.stringContaining('client_credentials') },
         ]);
-        expect(answer.headers['location']).toBeUndefined();
-        expect(answer.text).not.toContain('evil');
+        expect(response.headers['location']).toBeUndefined();
+        expect(response.text).not.toContain('evil');
       }
     });
 
@@ -941,8 +947,8 @@ describe('published documents', () => {
       await using service = await start({ METADATA_COMPATIBILITY: 'oidc', PUBLIC_METADATA: 'false' });
       expect((await send(service.url, OPENID)).status).toBe(401);
       const authorization = `Bearer ${await getAccessToken(service.url, 'plain-client', 'plain-secret')}`;
-      const answer = await send(service.url, OPENID, { headers: { authorization } });
-      expect([answer.status, answer.headers['cache-control']]).toEqual([200, 'private, max-age=3600']);
+      const response = await send(service.url, OPENID, { headers: { authorization } });
+      expect([response.status, response.headers['cache-control']]).toEqual([200, 'private, max-age=3600']);
     });
   });
 
@@ -956,8 +962,8 @@ describe('published documents', () => {
       await using open = await startServiceUnderTest({ environment: { PUBLIC_METADATA: 'true' } });
       await using closed = await startServiceUnderTest();
       for (const method of ['GET', 'POST', 'DELETE']) {
-        const answer = await send(open.url, path, { method });
-        expect([answer.status, answer.text]).toEqual([404, '{"error":"not_found"}']);
+        const response = await send(open.url, path, { method });
+        expect([response.status, response.text]).toEqual([404, '{"error":"not_found"}']);
         expect((await send(closed.url, path, { method })).status).toBe(401);
       }
       for (const other of [
@@ -1003,11 +1009,11 @@ describe('signing threads', () => {
   });
 
   it('answers 503 with Retry-After if the thread that signs the token ends, and says so in the log', async () => {
-    const answer = await requestToken(service().url, FORM);
-    expect(answer.status).toBe(503);
-    expect(answer.json()).toEqual({ error: 'temporarily_unavailable' });
-    expect(answer.headers['retry-after']).toMatch(/^\d+$/);
-    expect(logLineOf(service(), answer)).toMatchObject({
+    const response = await requestToken(service().url, FORM);
+    expect(response.status).toBe(503);
+    expect(response.json()).toEqual({ error: 'temporarily_unavailable' });
+    expect(response.headers['retry-after']).toMatch(/^\d+$/);
+    expect(logLineOf(service(), response)).toMatchObject({
       reason: 'dependency_unavailable',
       fault: { message: 'signing threads unavailable', cause: { message: 'a thread has ended' } },
     });

@@ -11,7 +11,7 @@ import { ASSERTION_MISTAKES, assertionForm, KEY, PLATFORM, PLATFORM_KEY } from '
 import { compactJws, generateSigningKey, type Seal, sealedWith } from '../../support/assertions.ts';
 import { clientsTable } from '../../support/clients-table.ts';
 import { forgedRequestBody, JWT_BEARER } from '../../support/forged-assertion.ts';
-import { type FormFields, type HttpAnswer, requestToken, send } from '../../support/http.ts';
+import { type FormFields, type HttpResponse, requestToken, send } from '../../support/http.ts';
 import { expectRefusedAssertion, OPENLY_REFUSED } from '../../support/openly-refused.ts';
 import { readSamples, total } from '../../support/read-samples.ts';
 import { RecordingProxy } from '../../support/recording-proxy.ts';
@@ -82,23 +82,23 @@ describe('federated_jwt', () => {
     for (const one of issuers.values()) await one[Symbol.asyncDispose]();
   });
 
-  const present = (assertion: string, more: Readonly<Record<string, string>> = {}): Promise<HttpAnswer> =>
+  const present = (assertion: string, more: Readonly<Record<string, string>> = {}): Promise<HttpResponse> =>
     requestToken(service.url, {
       grant_type: 'client_credentials',
       client_assertion_type: BEARER,
       client_assertion: assertion,
       ...more,
     });
-  const subjectOf = ({ json }: HttpAnswer): unknown => {
+  const subjectOf = ({ json }: HttpResponse): unknown => {
     const token = String(json()['access_token']);
     return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).sub;
   };
 
   /** The reason in the log. Of what the assertion does not show itself, only the log has it. */
-  async function reasonOf(answer: HttpAnswer): Promise<unknown> {
-    const { reason } = logLineOf(service, answer);
-    expectRefusedAssertion(answer, String(reason));
-    expect(answer.headers).not.toHaveProperty('www-authenticate');
+  async function reasonOf(response: HttpResponse): Promise<unknown> {
+    const { reason } = logLineOf(service, response);
+    expectRefusedAssertion(response, String(reason));
+    expect(response.headers).not.toHaveProperty('www-authenticate');
     return reason;
   }
 
@@ -106,9 +106,9 @@ describe('federated_jwt', () => {
     const mint: WorkloadIssuer['mint'] = (...args) => issuer(name).mint(...args);
 
     test('gives the client of its rule a token', async () => {
-      const answer = await present(mint(ISSUER), { scope: 'read' });
-      expect(answer.json()).toMatchObject({ token_type: 'Bearer', scope: 'read' });
-      expect(subjectOf(answer)).toBe(`${name}-client`);
+      const response = await present(mint(ISSUER), { scope: 'read' });
+      expect(response.json()).toMatchObject({ token_type: 'Bearer', scope: 'read' });
+      expect(subjectOf(response)).toBe(`${name}-client`);
     });
 
     test('accepts it more than once, with or without the client id', async () => {
@@ -233,18 +233,18 @@ describe('federated_jwt', () => {
       expect((await present(assertion.slice(0, -1) + other)).status).toBe(401);
     });
 
-    test('refuses a header with a member twice', async () => {
+    test('refuses a header with a field twice', async () => {
       const header = headerTextOf(mint(ISSUER)).replace('{', '{"alg":"none",');
       const payload = JSON.stringify(claimsOf(mint(ISSUER)));
       expect(await reasonOf(await present(issuer(name).key.mintText(header, payload)))).toBe('assertion_malformed');
     });
 
     test.each(['sub', 'aud', 'exp', 'repository_id', 'name'])(
-      'refuses claims with the member %s twice',
-      async (member) => {
+      'refuses claims with the field %s twice',
+      async (field) => {
         const claims = claimsOf(mint(ISSUER));
-        const real = JSON.stringify(claims[member] ?? 'y');
-        const payload = JSON.stringify({ ...claims, [member]: 'x' }).replace(/\}$/, `,"${member}":${real}}`);
+        const real = JSON.stringify(claims[field] ?? 'y');
+        const payload = JSON.stringify({ ...claims, [field]: 'x' }).replace(/\}$/, `,"${field}":${real}}`);
         const assertion = issuer(name).key.mintText(headerTextOf(mint(ISSUER)), payload);
         expect(await reasonOf(await present(assertion))).toBe('assertion_malformed');
       },
@@ -294,9 +294,9 @@ describe('federated_jwt', () => {
       ['the account at the top', 'aws', { 'https://sts.amazonaws.com/': {}, aws_account: '123456789012' }],
       ['another account', 'aws', { 'https://sts.amazonaws.com/': { aws_account: '123456789013' } }],
     ])('are not met by %s', async (_what, name, claims) => {
-      const answer = await unmatched(name, claims);
-      expect(await reasonOf(answer)).toBe('assertion_claims_unmatched');
-      expect(logLineOf(service, answer)).toMatchObject({ client_id: `${name}-client` });
+      const response = await unmatched(name, claims);
+      expect(await reasonOf(response)).toBe('assertion_claims_unmatched');
+      expect(logLineOf(service, response)).toMatchObject({ client_id: `${name}-client` });
     });
   });
 
@@ -349,8 +349,8 @@ describe('federated_jwt', () => {
   describe('SPIFFE', () => {
     test('is accepted with its own assertion type too, whatever iss says', async () => {
       for (const iss of [undefined, 'https://spire.example', 'https://gitlab.com']) {
-        const answer = await present(issuer('spiffe').mint(ISSUER, { iss }), { client_assertion_type: SPIFFE });
-        expect(subjectOf(answer)).toBe('spiffe-client');
+        const response = await present(issuer('spiffe').mint(ISSUER, { iss }), { client_assertion_type: SPIFFE });
+        expect(subjectOf(response)).toBe('spiffe-client');
       }
     });
 
@@ -368,15 +368,15 @@ describe('federated_jwt', () => {
       'spiffe://example.org',
     ])('is refused with the subject %s', async (sub) => {
       for (const client_assertion_type of [BEARER, SPIFFE]) {
-        const answer = await present(issuer('spiffe').mint(ISSUER, { sub }), { client_assertion_type });
-        expect(await reasonOf(answer)).toBe('assertion_issuer_untrusted');
+        const response = await present(issuer('spiffe').mint(ISSUER, { sub }), { client_assertion_type });
+        expect(await reasonOf(response)).toBe('assertion_issuer_untrusted');
       }
     });
 
     test('is the only platform with its assertion type', async () => {
       for (const name of NAMES.filter((one) => one !== 'spiffe')) {
-        const answer = await present(issuer(name).mint(ISSUER), { client_assertion_type: SPIFFE });
-        expect(await reasonOf(answer)).toBe('assertion_issuer_untrusted');
+        const response = await present(issuer(name).mint(ISSUER), { client_assertion_type: SPIFFE });
+        expect(await reasonOf(response)).toBe('assertion_issuer_untrusted');
       }
     });
   });
@@ -482,7 +482,7 @@ describe('private_key_jwt', () => {
   const by = (client: string) => ({ iss: client, sub: client });
   const raw = (json: string, seal: Seal = EC.seal) => compactJws({ alg: 'ES256', kid: 'e' }, json, seal);
 
-  /** The claims as JSON text, with further members written behind them. */
+  /** The claims as JSON text, with further fields written behind them. */
   const claimsBut = (more: string) => `${JSON.stringify(claims()).slice(0, -1)},${more}}`;
 
   const hmac =
@@ -672,7 +672,7 @@ describe('private_key_jwt', () => {
     ['assertion_malformed', 'the audience twice', () => raw(claimsBut(`"aud":"https://other.test"`))],
     ['assertion_malformed', 'the subject twice', () => raw(claimsBut(`"sub":"ec"`))],
     ['assertion_malformed', 'the end twice, once in escapes', () => raw(claimsBut(String.raw`"\u0065xp":1`))],
-    ['assertion_malformed', 'a member twice in an inner object', () => raw(claimsBut(`"cnf":{"a":1,"a":2}`))],
+    ['assertion_malformed', 'a field twice in an inner object', () => raw(claimsBut(`"cnf":{"a":1,"a":2}`))],
     [
       'assertion_malformed',
       'the algorithm twice in the header',
@@ -724,16 +724,16 @@ describe('private_key_jwt', () => {
 
   it('never shows a good assertion that was sent as a resource too: nobody has used it yet', async () => {
     const assertion = forged();
-    const answer = await ask(assertion, { resource: assertion });
-    expect([answer.status, answer.json()['error']]).toEqual([400, 'invalid_target']);
-    expect(answer.text).not.toContain(assertion.slice(0, 20));
+    const response = await ask(assertion, { resource: assertion });
+    expect([response.status, response.json()['error']]).toEqual([400, 'invalid_target']);
+    expect(response.text).not.toContain(assertion.slice(0, 20));
   });
 
   it('issues a token for the assertion that every forgery starts from, once', async () => {
     const assertion = forged();
-    const answer = await ask(assertion);
-    expect(answer.status).toBe(200);
-    expect(logLineOf(service(), answer)).toMatchObject({ status: 200, client_id: 'ec' });
+    const response = await ask(assertion);
+    expect(response.status).toBe(200);
+    expect(logLineOf(service(), response)).toMatchObject({ status: 200, client_id: 'ec' });
     const replay = await ask(assertion);
     expect([replay.status, replay.text]).toEqual([401, '{"error":"invalid_client"}']);
     expect(logLineOf(service(), replay)).toMatchObject({ reason: 'assertion_replayed', client_id: 'ec' });
@@ -744,9 +744,9 @@ describe('private_key_jwt', () => {
     it.each(forgeries)('%s: %s', async (reason, _what, forge) => {
       const forgery = forge();
       const { client_assertion = '', ...more } = typeof forgery === 'string' ? { client_assertion: forgery } : forgery;
-      const answer = await ask(client_assertion, more);
-      expectRefusedAssertion(answer, reason);
-      expect(logLineOf(service(), answer)).toMatchObject({ reason });
+      const response = await ask(client_assertion, more);
+      expectRefusedAssertion(response, reason);
+      expect(logLineOf(service(), response)).toMatchObject({ reason });
     });
   });
 
@@ -790,13 +790,13 @@ describe('private_key_jwt', () => {
       [3_600, 200],
       [3_640, 401],
     ] as const) {
-      const answer = await requestToken(lenient.url, {
+      const response = await requestToken(lenient.url, {
         grant_type: 'client_credentials',
         client_assertion_type: TYPE,
         client_assertion: forged({ exp: now() + seconds }, { kid: undefined }),
       });
-      expect(answer.status).toBe(status);
-      if (status === 401) expectRefusedAssertion(answer, 'assertion_lifetime_too_long');
+      expect(response.status).toBe(status);
+      if (status === 401) expectRefusedAssertion(response, 'assertion_lifetime_too_long');
     }
   });
 
@@ -809,12 +809,12 @@ describe('private_key_jwt', () => {
       clients: [clientWith('ec', [EC.jwk])],
     });
     for (const aud of [ISSUER, `${ISSUER}/oauth2/token`, [`${ISSUER}/oauth2/token`], 'https://other.test']) {
-      const answer = await requestToken(lenient.url, {
+      const response = await requestToken(lenient.url, {
         grant_type: 'client_credentials',
         client_assertion_type: TYPE,
         client_assertion: forged({ aud }, { kid: undefined }),
       });
-      expect(answer.status).toBe(aud === 'https://other.test' ? 401 : 200);
+      expect(response.status).toBe(aud === 'https://other.test' ? 401 : 200);
     }
   });
 
@@ -905,16 +905,16 @@ describe('POST /oauth2/token: no capacity to verify assertions', () => {
       const verification = await queue.acquire(slotRequest({ cost: 5 }));
       const flood = Array.from({ length: FLOOD }, () => requestToken(service().url, forgedRequestBody(forged)));
       const cached = await good();
-      await Promise.any(flood.map(async (answer) => expect((await answer).status).toBe(503)));
+      await Promise.any(flood.map(async (response) => expect((await response).status).toBe(503)));
       verification.release();
       const answers = await Promise.all(flood);
       expect(cached.status).toBe(200);
       const refused = answers.filter(({ status }) => status === 503);
       expect(answers.filter(({ status }) => status === 401).length + refused.length).toBe(FLOOD);
-      for (const answer of refused) {
-        expect(answer.text).toBe('{"error":"temporarily_unavailable"}');
-        expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-        expect(logLineOf(service(), answer)).toMatchObject({ reason: 'slots_exhausted' });
+      for (const response of refused) {
+        expect(response.text).toBe('{"error":"temporarily_unavailable"}');
+        expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+        expect(logLineOf(service(), response)).toMatchObject({ reason: 'slots_exhausted' });
       }
       expect((await withAssertion(sign())).status).toBe(200);
       expect(await bound('auth_assertion_verifications_unanswered')).toBe(0);
@@ -977,7 +977,7 @@ describe('the order of checks', () => {
     });
 
     it.each(ASSERTION_MISTAKES)(
-      '%s by a %s: %s gets one answer for a known and an unknown client, without a statement',
+      '%s by a %s: %s gets one response for a known and an unknown client, without a statement',
       async (reason, signer, _what, changes) => {
         const before = proxy.parameters.length;
         const [known, unknown] = [

@@ -24,7 +24,7 @@ import type { Route } from '../../../adapters/http/server/koa-application.ts';
 import { ListeningSockets } from '../../../adapters/http/server/listening-sockets.ts';
 import { Lifecycle, type RunningServerParts, startServer } from '../../../adapters/http/server/running-server.ts';
 import { PARTS } from '../../../config/parts.ts';
-import { openRawExchange, readAnswers } from '../../hostile/raw-exchange.ts';
+import { openRawExchange, readResponses } from '../../hostile/raw-exchange.ts';
 import { requestToken, send, sendRaw } from '../../support/http.ts';
 import { createHttpServer } from '../../support/http-server.ts';
 import { socketsAt } from '../../support/sockets-of.ts';
@@ -34,7 +34,7 @@ import { serviceForSuite } from './service-for-suite.ts';
 /** Sends each request when the one before it is answered, and resolves with the statuses when all are answered or the connection has ended. */
 async function statusesInTurn(port: number, requests: readonly string[]): Promise<readonly number[]> {
   const exchange = openRawExchange(port);
-  const answers = () => readAnswers(exchange.received());
+  const answers = () => readResponses(exchange.received());
   for (const [index, text] of requests.entries()) {
     exchange.write(text);
     await until(() => answers().length > index || exchange.isClosed(), 'a request is answered');
@@ -528,7 +528,7 @@ describe('what the server keeps of a request', () => {
   });
 });
 
-describe('an answer that the client does not read', () => {
+describe('a response that the client does not read', () => {
   /** More than the buffers of both sockets hold. */
   const LARGE_BYTES = 32 * 2 ** 20;
 
@@ -600,7 +600,7 @@ describe('an answer that the client does not read', () => {
   /** A client whose large answer has begun, and that reads none of it. */
   async function sendUnread(more = '') {
     const connection = send(GET('/large') + more);
-    await until(() => connection.socket.readableLength > 0, 'the answer has begun');
+    await until(() => connection.socket.readableLength > 0, 'the response has begun');
     return connection;
   }
 
@@ -615,7 +615,7 @@ describe('an answer that the client does not read', () => {
     await awaitDisconnection();
   });
 
-  it('is given up also before the answer to the next request', async () => {
+  it('is given up also before the response to the next request', async () => {
     await start();
     const { socket } = await sendUnread();
     socket.write(GET('/held'));
@@ -624,7 +624,7 @@ describe('an answer that the client does not read', () => {
     await until(() => load.inFlight === 0, 'the next request has ended');
   });
 
-  it('is given up also before the answer to CONNECT', async () => {
+  it('is given up also before the response to CONNECT', async () => {
     await start();
     const { socket } = await sendUnread();
     socket.write('CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n');
@@ -634,10 +634,10 @@ describe('an answer that the client does not read', () => {
   it('is given up also if the service needed longer than the limit for it', async () => {
     await start();
     const { socket } = send(GET('/large-and-held'));
-    await until(() => load.inFlight === 1, 'a request waits for its answer');
+    await until(() => load.inFlight === 1, 'a request waits for its response');
     await awaitDisconnection(1);
     answerHeld.resolve();
-    await until(() => socket.readableLength > 0, 'the answer has begun');
+    await until(() => socket.readableLength > 0, 'the response has begun');
     await until(() => server.load.connections === 0, 'the client is disconnected');
   });
 
@@ -647,7 +647,7 @@ describe('an answer that the client does not read', () => {
     const connection = await sendUnread();
     const begin = performance.now();
     while (performance.now() - begin < 3 * limitMs) {
-      // So much that the system makes room for more of the answer each time.
+      // So much that the system makes room for more of the response each time.
       const { received } = connection;
       connection.read(2 * 2 ** 20);
       await until(() => connection.received >= received + 2 * 2 ** 20 || connection.closed, 'the next part arrives');
@@ -659,10 +659,10 @@ describe('an answer that the client does not read', () => {
     await until(() => connection.received > LARGE_BYTES, 'the rest arrives');
   });
 
-  it('is no answer that the service has not sent yet, and no idle connection', async () => {
+  it('is no response that the service has not sent yet, and no idle connection', async () => {
     await start();
     const waiting = send(GET('/held'));
-    await until(() => load.inFlight === 1, 'a request waits for its answer');
+    await until(() => load.inFlight === 1, 'a request waits for its response');
     await awaitDisconnection(1);
     answerHeld.resolve();
     waiting.read(Number.POSITIVE_INFINITY);
@@ -870,7 +870,7 @@ describe('delays of rejections', () => {
       override: (container) => container.registerInstance(PARTS.rejectionDelay, rejectionDelay),
     });
 
-    it('gets the same answers with a delay, while other connections get theirs without one', async () => {
+    it('gets the same responses with a delay, while other connections get theirs without one', async () => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       const other = new Agent({ keepAlive: true, maxSockets: 1 });
       for (let time = 0; time < 3; time += 1) expect(await ask(agent)).toBe('{"error":"unauthorized"}');

@@ -53,10 +53,10 @@ describe('operator access', () => {
       ['as the password of no user', basic(TOKEN, '')],
       ['with a scheme in other letters', { Authorization: `bEARER ${TOKEN}` }],
     ])('gets the status with the token %s', async (_how, headers) => {
-      const answer = await get(headers);
-      expect(answer.status).toBe(200);
-      expect(answer.headers['cache-control']).toBe('no-store');
-      expect(answer.headers['x-content-type-options']).toBe('nosniff');
+      const response = await get(headers);
+      expect(response.status).toBe(200);
+      expect(response.headers['cache-control']).toBe('no-store');
+      expect(response.headers['x-content-type-options']).toBe('nosniff');
     });
 
     it.each([
@@ -69,10 +69,10 @@ describe('operator access', () => {
       ['a password without a colon', { Authorization: `Basic ${Buffer.from('wrong').toString('base64')}` }],
       ['the token in an unknown scheme', { Authorization: `Digest ${TOKEN}` }],
     ])('is asked for the token: %s', async (_what, headers) => {
-      const answer = await get(headers);
-      expect(answer.status).toBe(401);
-      expect(answer.json()).toEqual({ error: 'unauthorized' });
-      expect(answer.headers['www-authenticate']).toBe(CHALLENGES);
+      const response = await get(headers);
+      expect(response.status).toBe(401);
+      expect(response.json()).toEqual({ error: 'unauthorized' });
+      expect(response.headers['www-authenticate']).toBe(CHALLENGES);
     });
 
     it('learns that a path does not exist, and is asked for the token before', async () => {
@@ -93,11 +93,11 @@ describe('operator access', () => {
     });
 
     it('gets two challenges in two header lines', async () => {
-      const answer = await sendRaw(
+      const response = await sendRaw(
         managementPort,
         'GET /status/data HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
       );
-      expect(answer.match(/^WWW-Authenticate: .*$/gm)).toHaveLength(2);
+      expect(response.match(/^WWW-Authenticate: .*$/gm)).toHaveLength(2);
     });
 
     it('is no client: an access token opens nothing here, and the operator token nothing on the public port', async () => {
@@ -108,14 +108,14 @@ describe('operator access', () => {
     });
 
     it('sends one header only', async () => {
-      const answer = await get({ Authorization: [`Bearer ${TOKEN}`, `Bearer ${TOKEN}`] });
-      expect(answer.status).toBe(400);
+      const response = await get({ Authorization: [`Bearer ${TOKEN}`, `Bearer ${TOKEN}`] });
+      expect(response.status).toBe(400);
     });
 
     it('may read and change nothing', async () => {
-      const answer = await send(url, '/status/data', { method: 'POST', headers: bearer(TOKEN) });
-      expect(answer.status).toBe(405);
-      expect(answer.headers['allow']).toBe('GET, HEAD');
+      const response = await send(url, '/status/data', { method: 'POST', headers: bearer(TOKEN) });
+      expect(response.status).toBe(405);
+      expect(response.headers['allow']).toBe('GET, HEAD');
     });
 
     it('leaves health and metrics open', async () => {
@@ -123,8 +123,8 @@ describe('operator access', () => {
     });
 
     it('gets the description of the public port, which needs the token', async () => {
-      const answer = await get(bearer(TOKEN), '/openapi.json');
-      expect(answer.json()).toMatchObject({ openapi: expect.stringMatching(/^3\.1/), servers: [{ url: ISSUER }] });
+      const response = await get(bearer(TOKEN), '/openapi.json');
+      expect(response.json()).toMatchObject({ openapi: expect.stringMatching(/^3\.1/), servers: [{ url: ISSUER }] });
       expect((await get({}, '/openapi.json')).status).toBe(401);
     });
 
@@ -140,8 +140,8 @@ describe('operator access', () => {
       await using service = await startServiceUnderTest({ environment });
       await send(service.url, '/nowhere');
       for (const path of ['/status/data', '/status/refusals/1']) {
-        const answer = await send(`http://127.0.0.1:${port}`, path);
-        expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer']);
+        const response = await send(`http://127.0.0.1:${port}`, path);
+        expect([response.status, response.headers['www-authenticate']]).toEqual([401, 'Bearer']);
       }
       expect(service.container.isRegistered(PARTS.serviceStatus)).toBe(false);
       const { text } = await send(`http://127.0.0.1:${port}`, '/metrics');
@@ -174,9 +174,9 @@ describe('the files of the status page', () => {
   /** The page and all that it loads, by path. */
   async function loaded(path = '/status', seen = new Map<string, Awaited<ReturnType<typeof send>>>()) {
     if (seen.has(path)) return seen;
-    const answer = await asOperator(url, path);
-    seen.set(path, answer);
-    for (const next of pathsIn(answer.text)) await loaded(next, seen);
+    const response = await asOperator(url, path);
+    seen.set(path, response);
+    for (const next of pathsIn(response.text)) await loaded(next, seen);
     return seen;
   }
 

@@ -123,10 +123,10 @@ describe('what Node’s HTTP parser refuses', () => {
   const FORM = 'grant_type=client_credentials&client_id=good-client&client_secret=good-secret';
   const POST = 'POST /oauth2/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n';
 
-  /** The parts of the last answer on a connection. */
-  function lastAnswer(received: string): { status: number; headers: string; body: Record<string, unknown> } {
-    const answer = received.split(/(?=HTTP\/1\.1 \d{3} )/).at(-1) ?? '';
-    const [headers = '', body = ''] = answer.split('\r\n\r\n');
+  /** The parts of the last response on a connection. */
+  function lastResponse(received: string): { status: number; headers: string; body: Record<string, unknown> } {
+    const response = received.split(/(?=HTTP\/1\.1 \d{3} )/).at(-1) ?? '';
+    const [headers = '', body = ''] = response.split('\r\n\r\n');
     return { status: Number(headers.slice(9, 12)), headers, body: JSON.parse(body) };
   }
 
@@ -179,13 +179,13 @@ describe('what Node’s HTTP parser refuses', () => {
       `${POST}Connection: close\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
     ],
   ])('answers %s in JSON', async (_name, status, reason, request) => {
-    const answer = lastAnswer(await sendRaw(service().port, request));
-    expect(answer.status).toBe(status);
-    expect(answer.body['error']).toBe('invalid_request');
-    expect(answer.headers).toMatch(/\r\nContent-Type: application\/json; charset=utf-8\r\n/i);
-    expect(answer.headers).toMatch(/\r\nCache-Control: no-store\r\n/i);
-    expect(answer.headers).toMatch(/\r\nDate: \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT(\r\n|$)/);
-    const requestId = /\r\nX-Request-Id: (\S+)/i.exec(answer.headers)?.[1];
+    const response = lastResponse(await sendRaw(service().port, request));
+    expect(response.status).toBe(status);
+    expect(response.body['error']).toBe('invalid_request');
+    expect(response.headers).toMatch(/\r\nContent-Type: application\/json; charset=utf-8\r\n/i);
+    expect(response.headers).toMatch(/\r\nCache-Control: no-store\r\n/i);
+    expect(response.headers).toMatch(/\r\nDate: \w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT(\r\n|$)/);
+    const requestId = /\r\nX-Request-Id: (\S+)/i.exec(response.headers)?.[1];
     const lines = () =>
       service()
         .logLines()
@@ -195,17 +195,17 @@ describe('what Node’s HTTP parser refuses', () => {
   });
 
   it('refuses a body over 16 KiB by its declared length, before it is sent', async () => {
-    const answer = await sendRaw(service().port, `${POST}Content-Length: 16385\r\nConnection: close\r\n\r\n`);
-    expect(lastAnswer(answer)).toMatchObject({ status: 413, body: { error: 'invalid_request' } });
+    const response = await sendRaw(service().port, `${POST}Content-Length: 16385\r\nConnection: close\r\n\r\n`);
+    expect(lastResponse(response)).toMatchObject({ status: 413, body: { error: 'invalid_request' } });
   });
 
   it('refuses a body over 16 KiB by counting it, if no length is declared', async () => {
     const chunk = `1000\r\n${'x'.repeat(0x1000)}\r\n`;
-    const answer = await sendRaw(
+    const response = await sendRaw(
       service().port,
       `${POST}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunk.repeat(5)}0\r\n\r\n`,
     );
-    expect(lastAnswer(answer)).toMatchObject({ status: 413, body: { error: 'invalid_request' } });
+    expect(lastResponse(response)).toMatchObject({ status: 413, body: { error: 'invalid_request' } });
   });
 
   it('answers the next request on a connection after a body over 16 KiB, which it discards', async () => {
@@ -220,54 +220,54 @@ describe('what Node’s HTTP parser refuses', () => {
     const chunks = [...form].flatMap((_, index) => ['1\r\n', form.subarray(index, index + 1), '\r\n']);
     const head = `${POST}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n`;
     const request = Buffer.concat([head, ...chunks, '0\r\n\r\n'].map((part) => Buffer.from(part)));
-    expect(lastAnswer(await sendRaw(service().port, request))).toMatchObject({ status: 200 });
+    expect(lastResponse(await sendRaw(service().port, request))).toMatchObject({ status: 200 });
   });
 
   it('refuses a declared length that does not fit a number of 32 bits', async () => {
-    const answer = await sendRaw(service().port, `${POST}Content-Length: 4294967300\r\nConnection: close\r\n\r\n`);
-    expect(lastAnswer(answer)).toMatchObject({ status: 413 });
+    const response = await sendRaw(service().port, `${POST}Content-Length: 4294967300\r\nConnection: close\r\n\r\n`);
+    expect(lastResponse(response)).toMatchObject({ status: 413 });
   });
 
   it('refuses a Content-Encoding before the body is sent', async () => {
-    const answer = await sendRaw(
+    const response = await sendRaw(
       service().port,
       `${POST}Content-Encoding: br\r\nContent-Length: 100\r\nConnection: close\r\n\r\n`,
     );
-    expect(lastAnswer(answer)).toMatchObject({ status: 415 });
+    expect(lastResponse(response)).toMatchObject({ status: 415 });
   });
 
   it('refuses a second Content-Encoding or Content-Type that Node would not show', async () => {
     const encodings = `${POST}Content-Encoding: identity\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
-    expect(lastAnswer(await sendRaw(service().port, encodings))).toMatchObject({ status: 415 });
+    expect(lastResponse(await sendRaw(service().port, encodings))).toMatchObject({ status: 415 });
     const types = `${POST}Content-Type: application/json\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
-    expect(lastAnswer(await sendRaw(service().port, types))).toMatchObject({ status: 400 });
+    expect(lastResponse(await sendRaw(service().port, types))).toMatchObject({ status: 400 });
   });
 
   it('answers a client that waits for 100 Continue, and one that expects something unknown', async () => {
     for (const expectation of ['100-continue', 'coffee']) {
       const head = `${POST}Expect: ${expectation}\r\nContent-Length: ${FORM.length}\r\nConnection: close\r\n\r\n`;
-      expect(lastAnswer(await sendRaw(service().port, head, FORM))).toMatchObject({ status: 200 });
+      expect(lastResponse(await sendRaw(service().port, head, FORM))).toMatchObject({ status: 200 });
     }
   });
 
   it('answers an upgrade request as an ordinary one', async () => {
-    const answer = await sendRaw(
+    const response = await sendRaw(
       service().port,
       'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n',
     );
-    expect(lastAnswer(answer)).toMatchObject({ status: 401 });
+    expect(lastResponse(response)).toMatchObject({ status: 401 });
   });
 
   it('uses only the path of an absolute request target', async () => {
-    const answer = await sendRaw(
+    const response = await sendRaw(
       service().port,
       `GET http://evil.test/oauth2/token HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
     );
-    expect(lastAnswer(answer)).toMatchObject({ status: 405 });
+    expect(lastResponse(response)).toMatchObject({ status: 405 });
   });
 
   it('answers HTTP/1.0 without a Host', async () => {
-    expect(lastAnswer(await sendRaw(service().port, 'GET / HTTP/1.0\r\n\r\n'))).toMatchObject({ status: 401 });
+    expect(lastResponse(await sendRaw(service().port, 'GET / HTTP/1.0\r\n\r\n'))).toMatchObject({ status: 401 });
   });
 
   it('answers a well-formed request itself, not the garbage after it', async () => {
@@ -296,7 +296,7 @@ describe('what Node’s HTTP parser refuses', () => {
   it('sends nothing after a refusal that did not wait for the body', async () => {
     const received = await sendRaw(service().port, `${POST}Content-Length: 20000\r\n\r\n${'x'.repeat(100)}`);
     expect(received.match(/HTTP\/1\.1 /g)).toHaveLength(1);
-    expect(lastAnswer(received)).toMatchObject({ status: 413 });
+    expect(lastResponse(received)).toMatchObject({ status: 413 });
   });
 
   it('answers the first of two pipelined requests and closes, and of more none', async () => {
@@ -311,7 +311,7 @@ describe('what Node’s HTTP parser refuses', () => {
     'reads a body of Content-Encoding %j',
     async (encoding) => {
       const head = `${POST}Content-Encoding: ${encoding}\r\nContent-Length: ${FORM.length}\r\nConnection: close\r\n\r\n`;
-      expect(lastAnswer(await sendRaw(service().port, head + FORM))).toMatchObject({ status: 200 });
+      expect(lastResponse(await sendRaw(service().port, head + FORM))).toMatchObject({ status: 200 });
     },
   );
 
@@ -327,11 +327,11 @@ describe('what Node’s HTTP parser refuses', () => {
           .some((line) => line['reason'] === 'client_disconnected'),
       'the disconnection is logged',
     );
-    const answer = await sendRaw(
+    const response = await sendRaw(
       service().port,
       `${POST}Connection: close\r\nContent-Length: ${FORM.length}\r\n\r\n${FORM}`,
     );
-    expect(lastAnswer(answer)).toMatchObject({ status: 200 });
+    expect(lastResponse(response)).toMatchObject({ status: 200 });
   });
 });
 
@@ -486,7 +486,7 @@ describe('addresses of clients', () => {
       ['no header', {}, TRUSTED],
 
       ['Forwarded', forwarded('for=192.0.2.1'), '192.0.2.1'],
-      ['Forwarded with all members', forwarded('By=_gw;FOR=192.0.2.1;host=a.test;proto=https'), '192.0.2.1'],
+      ['Forwarded with all fields', forwarded('By=_gw;FOR=192.0.2.1;host=a.test;proto=https'), '192.0.2.1'],
       ['Forwarded with two proxies', forwarded('for=192.0.2.1, for=10.1.2.3;proto=http'), '192.0.2.1'],
       ['Forwarded with a header line of each proxy', forwarded('for=192.0.2.1', 'for="10.1.2.3:80"'), '192.0.2.1'],
       ['Forwarded with an IPv6 address', forwarded('for="[2001:DB8::17]"'), '2001:db8::17'],
@@ -499,7 +499,7 @@ describe('addresses of clients', () => {
       ['Forwarded with for twice', forwarded('for=192.0.2.1;for=192.0.2.2'), TRUSTED],
       ['Forwarded with IPv6 outside of quotes', forwarded('for=[2001:db8::17]'), TRUSTED],
       ['Forwarded with a quote that a client left open', forwarded('for=6.6.6.6;x=", for="[2001:db8::17]"'), TRUSTED],
-      ['Forwarded with a quote left open on a line of its own', forwarded('for="', 'for=192.0.2.1'), '192.0.2.1'],
+      ['Forwarded with a quote left open on its own line', forwarded('for="', 'for=192.0.2.1'), '192.0.2.1'],
       [
         'Forwarded with an address inside of another value',
         forwarded('for=192.0.2.1;host=", for=6.6.6.6"'),
@@ -538,7 +538,7 @@ describe('addresses of clients', () => {
       expect(await loggedAddress(sent)).toBe(expected);
     });
 
-    // The answer 429 waits for more than a second, so all of them wait at the same time.
+    // The response 429 waits for more than a second, so all of them wait at the same time.
     describe('of those who guess', () => {
       const statuses = new Map<string, readonly number[]>();
       const guessFrom = async (name: string, addresses: readonly string[], from = TRUSTED) => {

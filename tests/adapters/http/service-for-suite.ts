@@ -20,7 +20,7 @@ export function serviceForSuite(options: ServiceOptions = {}): () => ServiceUnde
   };
 }
 
-/** The line of the request log with the answer's request id. There is exactly one. */
+/** The line of the request log with the response's request id. There is exactly one. */
 export function logLineOf(
   service: ServiceUnderTest,
   answer: { headers: Record<string, unknown> },

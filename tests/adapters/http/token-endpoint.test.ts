@@ -11,9 +11,9 @@ import type { AuditEvent, AuditLog } from '../../../application/ports/audit-log.
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { slotRequest } from '../../contracts/verification-slots.ts';
-import { openRawExchange, type RawExchange, readAnswers } from '../../hostile/raw-exchange.ts';
+import { openRawExchange, type RawExchange, readResponses } from '../../hostile/raw-exchange.ts';
 import { atOnce } from '../../support/at-once.ts';
-import { type FormFields, getAccessToken, type HttpAnswer, requestToken, send, sendRaw } from '../../support/http.ts';
+import { type FormFields, getAccessToken, type HttpResponse, requestToken, send, sendRaw } from '../../support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER, PLAIN_CLIENT } from '../../support/running-service.ts';
 import { secretsOnly } from '../../support/secrets-only.ts';
 import { until } from '../../support/until.ts';
@@ -33,10 +33,10 @@ describe('token endpoint', () => {
     const service = serviceForSuite({ clients: [GOOD_CLIENT, PLAIN_CLIENT, spring] });
 
     it('returns a Bearer token, its type and its lifetime, and nothing else', async () => {
-      const answer = await requestToken(service().url, GOOD);
-      expect(answer.status).toBe(200);
-      expect(answer.json()).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 300 });
-      expectAnswerHeaders(answer);
+      const response = await requestToken(service().url, GOOD);
+      expect(response.status).toBe(200);
+      expect(response.json()).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 300 });
+      expectResponseHeaders(response);
     });
 
     it('issues a token with the header and the claims of the specification, and no other', async () => {
@@ -60,7 +60,7 @@ describe('token endpoint', () => {
 
     it('issues a new token with a new jti for every request', async () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => requestToken(service().url, GOOD)));
-      const ids = answers.map((answer) => decodeJwt(String(answer.json()['access_token'])).jti);
+      const ids = answers.map((response) => decodeJwt(String(response.json()['access_token'])).jti);
       expect(new Set(ids).size).toBe(10);
     });
 
@@ -75,14 +75,14 @@ describe('token endpoint', () => {
     });
 
     it('writes one log line with the client, the token id and the request id', async () => {
-      const answer = await requestToken(service().url, GOOD);
-      expect(logLineOf(service(), answer)).toMatchObject({
+      const response = await requestToken(service().url, GOOD);
+      expect(logLineOf(service(), response)).toMatchObject({
         level: 'info',
         method: 'POST',
         route: '/oauth2/token',
         status: 200,
         client_id: 'good-client',
-        token_id: decodeJwt(String(answer.json()['access_token'])).jti,
+        token_id: decodeJwt(String(response.json()['access_token'])).jti,
       });
     });
 
@@ -92,8 +92,8 @@ describe('token endpoint', () => {
       ['scope=read%20write', 'read write'],
       ['scope=read+read', 'read'],
     ])('returns the granted scope if the client requested one: %s', async (parameter, granted) => {
-      const answer = await requestToken(service().url, `${new URLSearchParams(GOOD)}&${parameter}`);
-      expect(answer.json()['scope']).toBe(granted);
+      const response = await requestToken(service().url, `${new URLSearchParams(GOOD)}&${parameter}`);
+      expect(response.json()['scope']).toBe(granted);
     });
 
     it.each([
@@ -126,12 +126,12 @@ describe('token endpoint', () => {
     });
 
     it('ignores unknown parameters, in the body and in the query string', async () => {
-      const answer = await send(service().url, '/oauth2/token?trace=1', {
+      const response = await send(service().url, '/oauth2/token?trace=1', {
         method: 'POST',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body: `${new URLSearchParams(GOOD)}&resources=x&client_id[a]=b&client_id.a=b&__proto__=1&=nameless&flag`,
       });
-      expect(answer.status).toBe(200);
+      expect(response.status).toBe(200);
     });
   });
 
@@ -141,17 +141,17 @@ describe('token endpoint', () => {
     });
 
     it('replaces the issuer, makes exp and expires_in follow the lifetime, and adds the scopes as an array', async () => {
-      const answer = await requestToken(service().url, GOOD);
-      const claims = decodeJwt(String(answer.json()['access_token']));
+      const response = await requestToken(service().url, GOOD);
+      const claims = decodeJwt(String(response.json()['access_token']));
       expect(claims.iss).toBe('urn:example:issuer');
       expect((claims.exp ?? 0) - (claims.iat ?? 0)).toBe(600);
-      expect(answer.json()['expires_in']).toBe(600);
+      expect(response.json()['expires_in']).toBe(600);
       expect(claims['scope']).toEqual(['read', 'write']);
     });
 
     it('names only the granted scopes in the claim', async () => {
-      const answer = await requestToken(service().url, { ...GOOD, scope: 'write' });
-      expect(decodeJwt(String(answer.json()['access_token']))['scope']).toEqual(['write']);
+      const response = await requestToken(service().url, { ...GOOD, scope: 'write' });
+      expect(decodeJwt(String(response.json()['access_token']))['scope']).toEqual(['write']);
     });
   });
 
@@ -187,7 +187,7 @@ describe('token endpoint', () => {
       ['unknown client_id', { client_id: 'nobody' }, 'client_unknown'],
       ['unknown client_id in other case', { client_id: 'GOOD-CLIENT' }, 'client_unknown'],
       ['unknown client_id with a trailing space', { client_id: 'good-client ' }, 'client_unknown'],
-      ['client_id that is a member of every object', { client_id: '__proto__' }, 'client_unknown'],
+      ['client_id that is a field of every object', { client_id: '__proto__' }, 'client_unknown'],
       ['wrong secret', { client_secret: 'wrong-secret' }, 'secret_wrong'],
       ['secret in other case', { client_secret: 'GOOD-SECRET' }, 'secret_wrong'],
       ['secret with more behind it', { client_secret: `${GOOD_SECRET}x` }, 'secret_wrong'],
@@ -219,12 +219,12 @@ describe('token endpoint', () => {
     ];
 
     it.each(cases)('refuses %s and writes the reason to the log only', async (_name, differences, reason) => {
-      const answer = await requestToken(service().url, { ...GOOD, ...differences });
-      expect(answer.status).toBe(401);
-      expect(answer.text).toBe('{"error":"invalid_client"}');
-      expect(answer.headers['www-authenticate']).toBeUndefined();
-      expectAnswerHeaders(answer);
-      expect(logLineOf(service(), answer)).toMatchObject({
+      const response = await requestToken(service().url, { ...GOOD, ...differences });
+      expect(response.status).toBe(401);
+      expect(response.text).toBe('{"error":"invalid_client"}');
+      expect(response.headers['www-authenticate']).toBeUndefined();
+      expectResponseHeaders(response);
+      expect(logLineOf(service(), response)).toMatchObject({
         level: 'info',
         status: 401,
         error: 'invalid_client',
@@ -243,8 +243,8 @@ describe('token endpoint', () => {
     });
 
     it('never logs the id of an unknown client, since it may be a secret', async () => {
-      const answer = await requestToken(service().url, { ...GOOD, client_id: 'swapped-secret' });
-      expect(logLineOf(service(), answer)).not.toHaveProperty('client_id');
+      const response = await requestToken(service().url, { ...GOOD, client_id: 'swapped-secret' });
+      expect(logLineOf(service(), response)).not.toHaveProperty('client_id');
     });
 
     it('accepts a hash that another encoder marked $2y$', async () => {
@@ -252,8 +252,8 @@ describe('token endpoint', () => {
     });
 
     it('checks the secret before it reveals anything about scopes', async () => {
-      const answer = await requestToken(service().url, { ...GOOD, client_secret: 'wrong-secret', scope: 'admin' });
-      expect(answer.text).toBe('{"error":"invalid_client"}');
+      const response = await requestToken(service().url, { ...GOOD, client_secret: 'wrong-secret', scope: 'admin' });
+      expect(response.text).toBe('{"error":"invalid_client"}');
     });
   });
 
@@ -384,17 +384,17 @@ describe('token endpoint', () => {
 
     it.each(rows)('refuses %s', async (_name, refusal, body, headers = {}) => {
       lookedUp.length = 0;
-      const answer = await requestToken(service().url, body, headers);
-      expect(answer.status).toBe(refusal.status);
-      expect(answer.json()['error']).toBe(refusal.error);
-      expectAnswerHeaders(answer);
-      expect(logLineOf(service(), answer)).toMatchObject(refusal);
+      const response = await requestToken(service().url, body, headers);
+      expect(response.status).toBe(refusal.status);
+      expect(response.json()['error']).toBe(refusal.error);
+      expectResponseHeaders(response);
+      expect(logLineOf(service(), response)).toMatchObject(refusal);
       expect(lookedUp).toEqual([]);
     });
 
     it('describes the error in fixed words, without any part of the request', async () => {
-      const answer = await requestToken(service().url, { ...GOOD, grant_type: '<script>my-secret</script>' });
-      expect(answer.json()).toEqual({
+      const response = await requestToken(service().url, { ...GOOD, grant_type: '<script>my-secret</script>' });
+      expect(response.json()).toEqual({
         error: 'unsupported_grant_type',
         error_description: 'grant_type must be client_credentials',
       });
@@ -404,10 +404,10 @@ describe('token endpoint', () => {
       'refuses an Authorization header of scheme %s with a challenge in that scheme',
       async (scheme) => {
         const headers = { authorization: `${scheme} Zm9vOmJhcg==` };
-        const answer = await requestToken(service().url, { grant_type: 'client_credentials' }, headers);
-        expect(answer.status).toBe(401);
-        expect(answer.json()).toEqual(METHOD_UNSUPPORTED);
-        expect(answer.headers['www-authenticate']).toBe(`${scheme} realm="token endpoint"`);
+        const response = await requestToken(service().url, { grant_type: 'client_credentials' }, headers);
+        expect(response.status).toBe(401);
+        expect(response.json()).toEqual(METHOD_UNSUPPORTED);
+        expect(response.headers['www-authenticate']).toBe(`${scheme} realm="token endpoint"`);
       },
     );
 
@@ -416,14 +416,14 @@ describe('token endpoint', () => {
       ['with a client_id, which is no credential', 'grant_type=client_credentials&client_id=good-client'],
       ['without a body', ''],
     ])('refuses an Authorization header without credentials in the body, with a challenge: %s', async (_name, body) => {
-      const answer = await send(service().url, '/oauth2/token', {
+      const response = await send(service().url, '/oauth2/token', {
         method: 'POST',
         headers: { authorization: basic, ...(body !== '' && { 'content-type': 'application/x-www-form-urlencoded' }) },
         body,
       });
-      expect(answer.status).toBe(401);
-      expect(answer.json()).toEqual(METHOD_UNSUPPORTED);
-      expect(answer.headers['www-authenticate']).toBe('Basic realm="token endpoint"');
+      expect(response.status).toBe(401);
+      expect(response.json()).toEqual(METHOD_UNSUPPORTED);
+      expect(response.headers['www-authenticate']).toBe('Basic realm="token endpoint"');
     });
 
     it.each([
@@ -433,24 +433,24 @@ describe('token endpoint', () => {
       'client%5Fsecret=',
       'a=b&client_id',
     ])('refuses %s in the query string', async (query) => {
-      const answer = await send(service().url, `/oauth2/token?${query}`, {
+      const response = await send(service().url, `/oauth2/token?${query}`, {
         method: 'POST',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body: text,
       });
-      expect(answer.status).toBe(400);
-      expect(answer.json()['error']).toBe('invalid_request');
-      expect(logLineOf(service(), answer)).toMatchObject({ reason: 'credentials_in_query' });
+      expect(response.status).toBe(400);
+      expect(response.json()['error']).toBe('invalid_request');
+      expect(logLineOf(service(), response)).toMatchObject({ reason: 'credentials_in_query' });
     });
 
     it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'])(
       'refuses %s with Allow: POST',
       async (method) => {
-        const answer = await send(service().url, '/oauth2/token', { method });
-        expect(answer.status).toBe(405);
-        expect(answer.headers['allow']).toBe('POST');
-        if (method !== 'HEAD') expect(answer.json()['error']).toBe('invalid_request');
-        expectAnswerHeaders(answer);
+        const response = await send(service().url, '/oauth2/token', { method });
+        expect(response.status).toBe(405);
+        expect(response.headers['allow']).toBe('POST');
+        if (method !== 'HEAD') expect(response.json()['error']).toBe('invalid_request');
+        expectResponseHeaders(response);
       },
     );
 
@@ -473,8 +473,8 @@ describe('token endpoint', () => {
     });
 
     it('reads a client_id of 255 characters, whatever their size in bytes', async () => {
-      const answer = await requestToken(service().url, { ...GOOD, client_id: '😀'.repeat(255) });
-      expect(answer.text).toBe('{"error":"invalid_client"}');
+      const response = await requestToken(service().url, { ...GOOD, client_id: '😀'.repeat(255) });
+      expect(response.text).toBe('{"error":"invalid_client"}');
     });
 
     it.each([
@@ -488,22 +488,25 @@ describe('token endpoint', () => {
     ])(
       'names the first scope that was asked for and is not granted, bounded and printable: %s',
       async (scope, text) => {
-        const answer = await requestToken(service().url, { ...GOOD, scope });
-        expect(answer.json()['error_description']).toMatch(new RegExp(`^${text}$`));
+        const response = await requestToken(service().url, { ...GOOD, scope });
+        expect(response.json()['error_description']).toMatch(new RegExp(`^${text}$`));
       },
     );
 
     it('shows no part of a secret that has spaces and was sent as the scope too', async () => {
       const secret = 'my p"ss phrase';
-      const answer = await requestToken(service().url, { ...GOOD, client_secret: secret, scope: secret });
-      expect(answer.json()['error_description']).toContain("'?' is none");
+      const response = await requestToken(service().url, { ...GOOD, client_secret: secret, scope: secret });
+      expect(response.json()['error_description']).toContain("'?' is none");
     });
 
     it('refuses a scope that the client is not registered for, once the secret is verified', async () => {
-      const answer = await requestToken(service().url, { ...GOOD, scope: 'read admin' });
-      expect(answer.status).toBe(400);
-      expect(answer.json()['error']).toBe('invalid_scope');
-      expect(logLineOf(service(), answer)).toMatchObject({ reason: 'scope_not_registered', client_id: 'good-client' });
+      const response = await requestToken(service().url, { ...GOOD, scope: 'read admin' });
+      expect(response.status).toBe(400);
+      expect(response.json()['error']).toBe('invalid_scope');
+      expect(logLineOf(service(), response)).toMatchObject({
+        reason: 'scope_not_registered',
+        client_id: 'good-client',
+      });
     });
   });
 
@@ -529,10 +532,10 @@ describe('token endpoint', () => {
       expect((await requestToken(service().url, GOOD)).status).toBe(200);
       const answers = await Promise.all(flood);
       held.release();
-      for (const answer of answers) {
-        expect([answer.status, answer.text]).toEqual([503, '{"error":"temporarily_unavailable"}']);
-        expect(answer.headers['retry-after']).toMatch(/^([1-9]|10)$/);
-        expect(logLineOf(service(), answer)).toMatchObject({ reason: 'slots_exhausted' });
+      for (const response of answers) {
+        expect([response.status, response.text]).toEqual([503, '{"error":"temporarily_unavailable"}']);
+        expect(response.headers['retry-after']).toMatch(/^([1-9]|10)$/);
+        expect(logLineOf(service(), response)).toMatchObject({ reason: 'slots_exhausted' });
       }
       expect(new Set(answers.map(({ headers }) => headers['retry-after'])).size).toBeGreaterThan(1);
     });
@@ -560,13 +563,13 @@ describe('token endpoint', () => {
 
     it('answers 503 with Retry-After at once while the limit of requests in progress is reached, and serves the next when one has finished', async () => {
       const slow = [1, 2].map(() => requestToken(service().url, SLOW));
-      let answer = await requestToken(service().url, GOOD);
-      while (answer.status === 200) answer = await requestToken(service().url, GOOD);
-      expect(answer.status).toBe(503);
-      expect(answer.text).toBe('{"error":"temporarily_unavailable"}');
-      expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-      expectAnswerHeaders(answer);
-      expect(logLineOf(service(), answer)).toMatchObject({ level: 'error', reason: 'overloaded' });
+      let response = await requestToken(service().url, GOOD);
+      while (response.status === 200) response = await requestToken(service().url, GOOD);
+      expect(response.status).toBe(503);
+      expect(response.text).toBe('{"error":"temporarily_unavailable"}');
+      expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+      expectResponseHeaders(response);
+      expect(logLineOf(service(), response)).toMatchObject({ level: 'error', reason: 'overloaded' });
       held.resolve();
       await Promise.all(slow);
       expect((await requestToken(service().url, GOOD)).status).toBe(200);
@@ -659,26 +662,29 @@ describe('token endpoint', () => {
 
       eventLoop.lateMs = lateMs;
       for (const exchange of exchanges) exchange.write(form.slice(-1));
-      const answers = () => exchanges.flatMap((exchange) => readAnswers(exchange.received()));
+      const answers = () => exchanges.flatMap((exchange) => readResponses(exchange.received()));
       await until(() => inProgress.length + answers().length === exchanges.length, 'each is in progress or refused');
       expect(load.inFlight).toBe(limit);
       expect(Math.max(...inProgress)).toBe(limit);
       expect(answers()).toHaveLength(exchanges.length - limit);
-      for (const answer of answers()) {
-        expect(answer).toMatchObject({ status: 503, body: '{"error":"temporarily_unavailable"}' });
-        expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-        expect(answer.headers.get('connection')).toBe('keep-alive');
-        const logged = { headers: Object.fromEntries(answer.headers) };
+      for (const response of answers()) {
+        expect(response).toMatchObject({ status: 503, body: '{"error":"temporarily_unavailable"}' });
+        expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+        expect(response.headers.get('connection')).toBe('keep-alive');
+        const logged = { headers: Object.fromEntries(response.headers) };
         expect(logLineOf(service(), logged)).toMatchObject({ level: 'error', reason: 'overloaded' });
       }
 
-      const refused = exchanges.find((exchange) => readAnswers(exchange.received()).length > 0);
+      const refused = exchanges.find((exchange) => readResponses(exchange.received()).length > 0);
       gate.resolve();
       await until(() => answers().length === exchanges.length, 'those in progress are answered');
       expect(answers().filter(({ status }) => status === 200)).toHaveLength(limit);
       // The connection of a refused request takes the next one.
       refused?.write(`${head()}${form}`);
-      await until(() => readAnswers(refused?.received() ?? '').at(-1)?.status === 200, 'the next request gets a token');
+      await until(
+        () => readResponses(refused?.received() ?? '').at(-1)?.status === 200,
+        'the next request gets a token',
+      );
     });
 
     it('admits a request once if its body came with its header fields, and again if its body came later', async () => {
@@ -690,7 +696,7 @@ describe('token endpoint', () => {
 
       const exchange = await sendHead();
       exchange.write(form);
-      await until(() => readAnswers(exchange.received())[0]?.status === 200, 'the token arrives');
+      await until(() => readResponses(exchange.received())[0]?.status === 200, 'the token arrives');
       expect(eventLoop.reads - before).toBe(3);
     });
 
@@ -713,10 +719,10 @@ describe('token endpoint', () => {
     });
 
     const GUESSED = [GOOD.client_id, 'nobody'];
-    const guesses = new Map<string, readonly HttpAnswer[]>();
+    const guesses = new Map<string, readonly HttpResponse[]>();
     beforeAll(async () => {
       const guess = async (client_id: string) => {
-        const answers: HttpAnswer[] = [];
+        const answers: HttpResponse[] = [];
         for (let time = 0; time < 4; time += 1) {
           answers.push(await requestToken(service().url, { ...GOOD, client_id, client_secret: 'wrong-secret' }));
         }
@@ -726,15 +732,15 @@ describe('token endpoint', () => {
     });
 
     it.each(GUESSED)('answers 429 with Retry-After to the next attempt of %s', (client_id) => {
-      const [answer, ...before] = (guesses.get(client_id) ?? []).toReversed();
-      if (answer === undefined) throw new Error('no answer');
+      const [response, ...before] = (guesses.get(client_id) ?? []).toReversed();
+      if (response === undefined) throw new Error('no response');
       const refused = '{"error":"invalid_client"}';
       expect(before.map(({ text }) => text)).toEqual([refused, refused, refused]);
-      expect(answer.status).toBe(429);
-      expect(answer.json()['error']).toBe('slow_down');
-      expect(answer.headers['retry-after']).toBe('1');
-      expectAnswerHeaders(answer);
-      expect(logLineOf(service(), answer)).toMatchObject({ reason: 'attempts_exhausted' });
+      expect(response.status).toBe(429);
+      expect(response.json()['error']).toBe('slow_down');
+      expect(response.headers['retry-after']).toBe('1');
+      expectResponseHeaders(response);
+      expect(logLineOf(service(), response)).toMatchObject({ reason: 'attempts_exhausted' });
     });
 
     it.each(['cached', 'not cached'])('issues a token for the right secret within 5 s after them, %s', async (kind) => {
@@ -744,12 +750,12 @@ describe('token endpoint', () => {
         await requestToken(service().url, { ...client, client_secret: 'wrong-secret' });
       }
       const begin = performance.now();
-      let answer = await requestToken(service().url, client);
-      while (answer.status !== 200 && performance.now() < begin + 5_000) {
-        await delay(Number(answer.headers['retry-after']) * 1_000);
-        answer = await requestToken(service().url, client);
+      let response = await requestToken(service().url, client);
+      while (response.status !== 200 && performance.now() < begin + 5_000) {
+        await delay(Number(response.headers['retry-after']) * 1_000);
+        response = await requestToken(service().url, client);
       }
-      expect(answer.status).toBe(200);
+      expect(response.status).toBe(200);
     });
   });
 
@@ -768,12 +774,12 @@ describe('token endpoint', () => {
 
     it('answers 503 with Retry-After if storage is unavailable, never invalid_client', async () => {
       fault = new DependencyUnavailable('client repository', new Error('connection refused'));
-      const answer = await requestToken(service().url, GOOD);
-      expect(answer.status).toBe(503);
-      expect(answer.text).toBe('{"error":"temporarily_unavailable"}');
-      expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-      expectAnswerHeaders(answer);
-      expect(logLineOf(service(), answer)).toMatchObject({
+      const response = await requestToken(service().url, GOOD);
+      expect(response.status).toBe(503);
+      expect(response.text).toBe('{"error":"temporarily_unavailable"}');
+      expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+      expectResponseHeaders(response);
+      expect(logLineOf(service(), response)).toMatchObject({
         level: 'error',
         reason: 'dependency_unavailable',
         fault: { message: 'client repository unavailable', cause: { message: 'connection refused' } },
@@ -782,11 +788,11 @@ describe('token endpoint', () => {
 
     it('answers 500 after an unforeseen error, with the details only in the log', async () => {
       fault = new TypeError('the detail');
-      const answer = await requestToken(service().url, GOOD);
-      expect(answer.status).toBe(500);
-      expect(answer.text).toBe('{"error":"server_error"}');
-      expectAnswerHeaders(answer);
-      expect(logLineOf(service(), answer)).toMatchObject({
+      const response = await requestToken(service().url, GOOD);
+      expect(response.status).toBe(500);
+      expect(response.text).toBe('{"error":"server_error"}');
+      expectResponseHeaders(response);
+      expect(logLineOf(service(), response)).toMatchObject({
         level: 'error',
         reason: 'unforeseen',
         fault: { name: 'TypeError', message: 'the detail' },
@@ -794,7 +800,7 @@ describe('token endpoint', () => {
     });
   });
 
-  function expectAnswerHeaders({ headers }: HttpAnswer): void {
+  function expectResponseHeaders({ headers }: HttpResponse): void {
     expect(headers['content-type']).toBe('application/json; charset=utf-8');
     expect(headers['cache-control']).toBe('no-store');
     expect(headers['pragma']).toBe('no-cache');
@@ -818,7 +824,7 @@ describe('client secret basic', () => {
   const basic = (text: string | Buffer) => `Basic ${Buffer.from(text).toString('base64')}`;
   const credentials = (id: string, secret: string) => basic(`${formEncoded(id)}:${formEncoded(secret)}`);
 
-  function post(url: string, authorization: string, form: FormFields = GRANT): Promise<HttpAnswer> {
+  function post(url: string, authorization: string, form: FormFields = GRANT): Promise<HttpResponse> {
     return requestToken(url, form, { authorization });
   }
 
@@ -835,9 +841,9 @@ describe('client secret basic', () => {
     });
 
     it('authenticates a client by its id and secret in the header', async () => {
-      const answer = await post(service().url, credentials('good-client', GOOD_SECRET));
-      expect(answer.status).toBe(200);
-      expect(answer.json()).toMatchObject({ token_type: 'Bearer' });
+      const response = await post(service().url, credentials('good-client', GOOD_SECRET));
+      expect(response.status).toBe(200);
+      expect(response.json()).toMatchObject({ token_type: 'Bearer' });
     });
 
     it('leaves client_secret_post as it is', async () => {
@@ -873,21 +879,21 @@ describe('client secret basic', () => {
       ['no secret', basic('good-client:'), 'credentials_missing'],
       ['no id', basic(':bad-secret'), 'credentials_missing'],
     ])('refuses %s as invalid_client, with a challenge and without a description', async (_case, header, reason) => {
-      const answer = await post(service().url, header);
-      expect(answer.status).toBe(401);
-      expect(answer.json()).toEqual({ error: 'invalid_client' });
-      expect(answer.headers['www-authenticate']).toBe('Basic realm="token endpoint"');
-      expect(logLineOf(service(), answer)).toMatchObject({ reason });
+      const response = await post(service().url, header);
+      expect(response.status).toBe(401);
+      expect(response.json()).toEqual({ error: 'invalid_client' });
+      expect(response.headers['www-authenticate']).toBe('Basic realm="token endpoint"');
+      expect(logLineOf(service(), response)).toMatchObject({ reason });
     });
 
     it('refuses a wrong secret in the body without a challenge, as ever', async () => {
-      const answer = await requestToken(service().url, {
+      const response = await requestToken(service().url, {
         ...GRANT,
         client_id: 'good-client',
         client_secret: 'bad-secret',
       });
-      expect(answer.status).toBe(401);
-      expect(answer.headers).not.toHaveProperty('www-authenticate');
+      expect(response.status).toBe(401);
+      expect(response.headers).not.toHaveProperty('www-authenticate');
     });
 
     const header = credentials('good-client', GOOD_SECRET);
@@ -912,16 +918,16 @@ describe('client secret basic', () => {
       ['an assertion too', header, { ...GRANT, client_assertion: 'x' }, 'credentials_repeated'],
       ['no grant_type', header, {}, 'grant_type_missing'],
     ])('refuses %s as invalid_request', async (_case, authorization, form, reason) => {
-      const answer = await post(service().url, authorization, form);
-      expect(answer.status).toBe(400);
-      expect(answer.json()).toEqual({ error: 'invalid_request', error_description: expect.any(String) });
-      expect(logLineOf(service(), answer)).toMatchObject({ reason });
+      const response = await post(service().url, authorization, form);
+      expect(response.status).toBe(400);
+      expect(response.json()).toEqual({ error: 'invalid_request', error_description: expect.any(String) });
+      expect(logLineOf(service(), response)).toMatchObject({ reason });
     });
 
     it('refuses other schemes as before', async () => {
-      const answer = await post(service().url, 'Bearer Zm9vOmJhcg==');
-      expect(answer.status).toBe(401);
-      expect(answer.headers['www-authenticate']).toBe('Bearer realm="token endpoint"');
+      const response = await post(service().url, 'Bearer Zm9vOmJhcg==');
+      expect(response.status).toBe(401);
+      expect(response.headers['www-authenticate']).toBe('Bearer realm="token endpoint"');
     });
   });
 
@@ -931,9 +937,9 @@ describe('client secret basic', () => {
     it('authenticates in the header, and refuses a secret in the body with a hint, whatever the secret is', async () => {
       expect((await post(service().url, credentials('good-client', GOOD_SECRET))).status).toBe(200);
       for (const client_secret of [GOOD_SECRET, 'bad-secret']) {
-        const answer = await requestToken(service().url, { ...GRANT, client_id: 'good-client', client_secret });
-        expect(answer.status).toBe(401);
-        expect(answer.json()).toEqual({
+        const response = await requestToken(service().url, { ...GRANT, client_id: 'good-client', client_secret });
+        expect(response.status).toBe(401);
+        expect(response.json()).toEqual({
           error: 'invalid_client',
           error_description: expect.stringContaining('than client_secret_basic, unless'),
         });
@@ -977,11 +983,11 @@ describe('client secret basic', () => {
         ['a type without an assertion', { client_assertion_type: TYPE }, 400, 'assertion_incomplete'],
         ['one beside a secret', { ...malformed, client_secret: 'bad-secret' }, 400, 'credentials_repeated'],
       ])('are refused: %s', async (_case, form, status, reason) => {
-        const answer = await requestToken(service().url, { ...GRANT, ...form } as FormFields);
-        expect(answer.status).toBe(status);
-        expect(logLineOf(service(), answer)).toMatchObject({ reason });
+        const response = await requestToken(service().url, { ...GRANT, ...form } as FormFields);
+        expect(response.status).toBe(status);
+        expect(logLineOf(service(), response)).toMatchObject({ reason });
         const error_description = expect.stringMatching(/^client_assertion(_type must be| is malformed:) /);
-        if (status === 401) expect(answer.json()).toEqual({ error: 'invalid_client', error_description });
+        if (status === 401) expect(response.json()).toEqual({ error: 'invalid_client', error_description });
       });
 
       it.each([
@@ -990,15 +996,15 @@ describe('client secret basic', () => {
         ['a secret', { client_id: 'good-client', client_secret: GOOD_SECRET }, 'authorization_beside_body'],
       ])('a header of a scheme that is off is refused beside %s in the body', async (_case, form, reason) => {
         for (const authorization of [credentials('good-client', GOOD_SECRET), 'Bearer x']) {
-          const answer = await post(service().url, authorization, { ...GRANT, ...form } as FormFields);
-          expect([answer.status, answer.json()['error']]).toEqual([400, 'invalid_request']);
-          expect(logLineOf(service(), answer)).toMatchObject({ reason });
+          const response = await post(service().url, authorization, { ...GRANT, ...form } as FormFields);
+          expect([response.status, response.json()['error']]).toEqual([400, 'invalid_request']);
+          expect(logLineOf(service(), response)).toMatchObject({ reason });
         }
       });
 
       it('are refused in the query string', async () => {
-        const answer = await send(service().url, '/oauth2/token?client_assertion=x', { method: 'POST' });
-        expect([answer.status, answer.json()['error']]).toEqual([400, 'invalid_request']);
+        const response = await send(service().url, '/oauth2/token?client_assertion=x', { method: 'POST' });
+        expect([response.status, response.json()['error']]).toEqual([400, 'invalid_request']);
       });
     });
 
@@ -1007,9 +1013,12 @@ describe('client secret basic', () => {
 
       it('a header beside a secret in the body is refused, without the advice to use the body', async () => {
         const form = { ...GRANT, client_id: 'good-client', client_secret: GOOD_SECRET };
-        const answer = await post(service().url, 'Bearer x', form);
-        expect(answer.status).toBe(400);
-        expect(answer.json()).toEqual({ error: 'invalid_request', error_description: 'authenticate in one way only' });
+        const response = await post(service().url, 'Bearer x', form);
+        expect(response.status).toBe(400);
+        expect(response.json()).toEqual({
+          error: 'invalid_request',
+          error_description: 'authenticate in one way only',
+        });
       });
     });
   });
@@ -1020,7 +1029,7 @@ describe('the log of token requests', () => {
   const GOOD = { grant_type: 'client_credentials', client_id: 'good-client', client_secret: GOOD_SECRET };
 
   // When the suite has ended, serviceForSuite searches the log for secrets and tokens. Each case puts them in an unexpected place.
-  describe('secrets and tokens appear in no log and no answer, wherever they are sent', () => {
+  describe('secrets and tokens appear in no log and no response, wherever they are sent', () => {
     const service = serviceForSuite();
 
     it.each([
@@ -1049,13 +1058,13 @@ describe('the log of token requests', () => {
         form,
         headers,
       }: { path?: string; form?: Record<string, string>; headers?: Record<string, string> }) => {
-        const answer =
+        const response =
           path === undefined
             ? await requestToken(service().url, form ?? { ...GOOD, client_secret: 'wrong-secret' }, headers)
             : await send(service().url, path, { method: 'POST' });
-        expect(answer.text).not.toContain(SECRET);
-        expect(answer.headers['x-request-id']).not.toBe(SECRET);
-        logLineOf(service(), answer);
+        expect(response.text).not.toContain(SECRET);
+        expect(response.headers['x-request-id']).not.toBe(SECRET);
+        logLineOf(service(), response);
       },
     );
 
@@ -1071,7 +1080,7 @@ describe('the log of token requests', () => {
     });
   });
 
-  describe('a fault that has the secret in its members', () => {
+  describe('a fault that has the secret in its fields', () => {
     const service = serviceForSuite({
       override: (container) => {
         const find = () =>
@@ -1081,8 +1090,8 @@ describe('the log of token requests', () => {
     });
 
     it('is logged without them', async () => {
-      const answer = await requestToken(service().url, GOOD);
-      expect(logLineOf(service(), answer)).toMatchObject({ fault: { message: 'query failed' } });
+      const response = await requestToken(service().url, GOOD);
+      expect(logLineOf(service(), response)).toMatchObject({ fault: { message: 'query failed' } });
     });
   });
 });
@@ -1092,7 +1101,7 @@ describe('the audit log of token requests', () => {
 
   type Service = ReturnType<ReturnType<typeof serviceForSuite>>;
 
-  /** The audit lines with the answer's request id, without what differs each time. */
+  /** The audit lines with the response's request id, without what differs each time. */
   function auditLinesOf(service: Service, { headers }: { readonly headers: Record<string, unknown> }) {
     return service
       .logLines()
@@ -1106,9 +1115,9 @@ describe('the audit log of token requests', () => {
     const service = serviceForSuite();
 
     it('when it gets a token', async () => {
-      const answer = await requestToken(service().url, { ...GOOD, scope: 'read' });
-      expect(answer.status).toBe(200);
-      expect(auditLinesOf(service(), answer)).toEqual([
+      const response = await requestToken(service().url, { ...GOOD, scope: 'read' });
+      expect(response.status).toBe(200);
+      expect(auditLinesOf(service(), response)).toEqual([
         {
           event: 'token_issued',
           client_id: 'good-client',
@@ -1137,9 +1146,9 @@ describe('the audit log of token requests', () => {
       ['no secret', { grant_type: 'client_credentials', client_id: 'good-client' }, { reason: 'credentials_missing' }],
       ['a body that is too large', { ...GOOD, more: 'x'.repeat(20_000) }, { reason: 'content_too_large' }],
     ])('when it is refused for %s', async (_case, form, refused) => {
-      const answer = await requestToken(service().url, form as Record<string, string>);
-      expect(answer.status).toBeGreaterThanOrEqual(400);
-      expect(auditLinesOf(service(), answer)).toEqual([{ event: 'token_refused', ...refused, ...FROM }]);
+      const response = await requestToken(service().url, form as Record<string, string>);
+      expect(response.status).toBeGreaterThanOrEqual(400);
+      expect(auditLinesOf(service(), response)).toEqual([{ event: 'token_refused', ...refused, ...FROM }]);
     });
 
     it.each([
@@ -1147,8 +1156,8 @@ describe('the audit log of token requests', () => {
       ['an encoding', { 'content-encoding': 'gzip' }, 'content_encoding_unsupported'],
       ['two ways to authenticate', { authorization: 'Basic eDp5' }, 'authorization_beside_body'],
     ])('when it is refused for %s', async (_case, headers, reason) => {
-      const answer = await requestToken(service().url, GOOD, headers);
-      expect(auditLinesOf(service(), answer)).toEqual([{ event: 'token_refused', reason, ...FROM }]);
+      const response = await requestToken(service().url, GOOD, headers);
+      expect(auditLinesOf(service(), response)).toEqual([{ event: 'token_refused', reason, ...FROM }]);
     });
 
     it('when it has no Host', async () => {
@@ -1183,7 +1192,7 @@ describe('the audit log of token requests', () => {
         await send(service().url, '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}x` } }),
         await send(service().url, '/none', { headers: { authorization: `Bearer ${token}` } }),
       ];
-      for (const answer of answers) expect(auditLinesOf(service(), answer)).toEqual([]);
+      for (const response of answers) expect(auditLinesOf(service(), response)).toEqual([]);
     });
   });
 
@@ -1199,9 +1208,9 @@ describe('the audit log of token requests', () => {
           container.registerInstance(PARTS.clientRepository, secretsOnly(fails(new Error('a bug')))),
       });
       it('is recorded once', async () => {
-        const answer = await requestToken(service().url, GOOD);
-        expect(answer.status).toBe(500);
-        expect(auditLinesOf(service(), answer)).toEqual([{ event: 'token_refused', reason: 'unforeseen', ...FROM }]);
+        const response = await requestToken(service().url, GOOD);
+        expect(response.status).toBe(500);
+        expect(auditLinesOf(service(), response)).toEqual([{ event: 'token_refused', reason: 'unforeseen', ...FROM }]);
       });
     });
 
@@ -1214,9 +1223,9 @@ describe('the audit log of token requests', () => {
           ),
       });
       it('is recorded once', async () => {
-        const answer = await requestToken(service().url, GOOD);
-        expect(answer.status).toBe(503);
-        expect(auditLinesOf(service(), answer)).toEqual([{ event: 'token_refused', reason: 'overloaded', ...FROM }]);
+        const response = await requestToken(service().url, GOOD);
+        expect(response.status).toBe(503);
+        expect(auditLinesOf(service(), response)).toEqual([{ event: 'token_refused', reason: 'overloaded', ...FROM }]);
       });
     });
 
@@ -1228,8 +1237,8 @@ describe('the audit log of token requests', () => {
         );
         const slow = (await Promise.all(attempts)).filter(({ status }) => status === 429);
         expect(slow.length).toBeGreaterThan(0);
-        for (const answer of slow) {
-          expect(auditLinesOf(service(), answer)).toEqual([
+        for (const response of slow) {
+          expect(auditLinesOf(service(), response)).toEqual([
             { event: 'token_refused', reason: 'attempts_exhausted', ...FROM },
           ]);
         }
@@ -1255,8 +1264,8 @@ describe('the audit log of token requests', () => {
         ['a malformed request', { grant_type: 'password' }, 400],
       ])('is lost once: %s', async (_case, form, status) => {
         lost.length = 0;
-        const answer = await requestToken(service().url, form);
-        expect(answer.status).toBe(status);
+        const response = await requestToken(service().url, form);
+        expect(response.status).toBe(status);
         expect(lost).toHaveLength(1);
       });
     });

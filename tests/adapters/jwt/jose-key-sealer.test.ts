@@ -9,7 +9,7 @@ import type { KeyPlan } from '../../../domain/key-chain.ts';
 import { failure, success } from '../../../domain/result.ts';
 import { TOKEN_ALGORITHMS } from '../../../domain/token-key.ts';
 import { threadsAtOnce } from '../../support/at-once.ts';
-import { isSignedBy, PUBLIC_MEMBERS } from '../../support/token-algorithms.ts';
+import { isSignedBy, PUBLIC_FIELDS } from '../../support/token-algorithms.ts';
 
 const PLAN: KeyPlan = { algorithm: 'ES256', step: 7, signsFrom: 1_800_000_000, verifiesUntil: 1_800_090_000 };
 const DATA = 'to be signed';
@@ -48,7 +48,7 @@ describe('a sealed key', () => {
     const { pair } = opened;
     expect([pair.kid, pair.alg]).toEqual([made.kid, algorithm]);
     expect(await calculateJwkThumbprint({ ...pair.jwk })).toBe(made.kid);
-    expect(Object.keys(pair.jwk).toSorted()).toEqual(PUBLIC_MEMBERS[algorithm]);
+    expect(Object.keys(pair.jwk).toSorted()).toEqual(PUBLIC_FIELDS[algorithm]);
     expect(await isSignedBy(algorithm, pair.jwk, await pair.sign(DATA), DATA)).toBe(true);
     expect(await isSignedBy(algorithm, pair.publicKey, await pair.sign(DATA), DATA)).toBe(true);
   });
@@ -174,7 +174,7 @@ describe('a sealed key', () => {
   });
 });
 
-/** A sound key, sealed with other members beside it. */
+/** A sound key, sealed with other fields beside it. */
 async function resealed(more: object): Promise<string> {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const own = { kid: await calculateJwkThumbprint(publicKey), jwk: privateKey.export({ format: 'jwk' }) };

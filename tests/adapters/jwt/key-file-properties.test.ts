@@ -10,7 +10,7 @@ const OTHER = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.exp
 const PEM = KEY.export({ type: 'pkcs8', format: 'pem' }).toString();
 const DER = KEY.export({ type: 'pkcs8', format: 'der' });
 const JWK = KEY.export({ format: 'jwk' });
-const MEMBERS = ['kty', 'n', 'e', 'd', 'p', 'q', 'dp', 'dq', 'qi', 'kid', 'use', 'alg', 'key_ops', 'oth', 'ext'];
+const FIELDS = ['kty', 'n', 'e', 'd', 'p', 'q', 'dp', 'dq', 'qi', 'kid', 'use', 'alg', 'key_ops', 'oth', 'ext'];
 const RUNS = { numRuns: 150 };
 
 /** What is accepted is a key that can be trusted: its public half is usable, and verifies what its private half signs. */
@@ -47,7 +47,7 @@ function damaged(text: string) {
 }
 
 const base64url = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes).toString('base64url'));
-const member = fc.oneof(
+const field = fc.oneof(
   base64url,
   fc.constantFrom('AQAB', 'AQ', 'Ag', 'Aw', 'AAEAAQ', '', 'RSA', 'EC', 'sig', 'enc', 'RS256', 'PS256'),
   fc.constantFrom(...[OTHER.n, OTHER.d, OTHER.p, OTHER.q, JWK.q, JWK.p].map(String)),
@@ -85,8 +85,8 @@ describe('readKeyFile, for every file', () => {
     );
   });
 
-  it('… a JWK with other members', () => {
-    const changes = fc.dictionary(fc.constantFrom(...MEMBERS), member, { minKeys: 1, maxKeys: 4 });
+  it('… a JWK with other fields', () => {
+    const changes = fc.dictionary(fc.constantFrom(...FIELDS), field, { minKeys: 1, maxKeys: 4 });
     fc.assert(
       fc.property(changes, fc.constantFrom({}, JWK, OTHER), (more, from) => {
         expectSound(readKeyFile(JSON.stringify({ ...from, ...more }), 'RS256'));

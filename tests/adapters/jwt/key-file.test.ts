@@ -159,7 +159,7 @@ describe('readKeyFile', () => {
     ['of 255 characters', { kid: 'k'.repeat(255) }],
     ['with spaces and letters of any language', { kid: 'ключ 1' }],
     ['for signatures with RS256', { kid: 'k', use: 'sig', alg: 'RS256', key_ops: ['sign', 'verify'] }],
-  ])('accepts a JWK with a kid %s', (_name, members) => {
-    expect(readKeyFile(jwk(KEY, members), 'RS256')).toMatchObject({ ok: true, value: { kid: members.kid } });
+  ])('accepts a JWK with a kid %s', (_name, fields) => {
+    expect(readKeyFile(jwk(KEY, fields), 'RS256')).toMatchObject({ ok: true, value: { kid: fields.kid } });
   });
 });

@@ -297,9 +297,9 @@ describe('forged tokens', () => {
     });
   });
 
-  /** The JSON of an object whose length, modulo three, is `rest`, with a member of the necessary length. */
-  function lengthened(member: string, object: object, rest: number): string {
-    const texts = ['x', 'xx', 'xxx'].map((value) => JSON.stringify({ ...object, [member]: value }));
+  /** The JSON of an object whose length, modulo three, is `rest`, with a field of the necessary length. */
+  function lengthened(field: string, object: object, rest: number): string {
+    const texts = ['x', 'xx', 'xxx'].map((value) => JSON.stringify({ ...object, [field]: value }));
     return texts.find((text) => text.length % 3 === rest) ?? '';
   }
 

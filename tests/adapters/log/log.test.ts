@@ -130,7 +130,7 @@ describe('line writers', () => {
       );
       const expected = await Promise.all(all);
       const read = content().split(/(?<=\n)/);
-      // A writer that looks while another one writes sees a line without its end, and begins a line of its own.
+      // A writer that looks while another one writes sees a line without its end, and begins its own line.
       expect(read.filter((line) => line !== '\n').toSorted()).toEqual(expected.toSorted());
     });
 
@@ -584,8 +584,8 @@ describe('audit files', () => {
 });
 
 describe('short lines', () => {
-  const line = (members: object) =>
-    `${JSON.stringify({ level: 'info', time: '2026-11-23T06:54:34.269Z', ...members })}\n`;
+  const line = (fields: object) =>
+    `${JSON.stringify({ level: 'info', time: '2026-11-23T06:54:34.269Z', ...fields })}\n`;
 
   it('shows a request with its client and reason', () => {
     const refused = {

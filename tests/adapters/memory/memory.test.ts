@@ -51,7 +51,7 @@ describe('locations', () => {
   describeLocationCatalog('inMemoryLocationCatalog', (places) => inMemoryLocationCatalog(places));
 
   describe('the places of the example', () => {
-    it('are at least 20, each with a code of its own and every field filled', () => {
+    it('are at least 20, each with its own code and every field filled', () => {
       expect(PLACES.length).toBeGreaterThanOrEqual(20);
       expect(new Set(PLACES.map((place) => place.code)).size).toBe(PLACES.length);
       for (const place of PLACES) {

@@ -3,8 +3,8 @@ import { TableUnusable } from '../../../adapters/postgres/fault.ts';
 import { DatabaseHealth, type DatabaseLine } from '../../../adapters/postgres/health.ts';
 import type { TableProbe } from '../../../adapters/postgres/table-health.ts';
 
-const answer = (code: string) => Object.assign(new Error('a message of the driver'), { code, severity: 'ERROR' });
-const LOCKED = answer('55P03');
+const response = (code: string) => Object.assign(new Error('a message of the driver'), { code, severity: 'ERROR' });
+const LOCKED = response('55P03');
 const UNKNOWN = 'database unavailable: it cannot be used';
 const MISSING = new TableUnusable({ code: 'table_missing', text: 'table clients does not exist', fix: 'migrate' });
 
@@ -47,7 +47,7 @@ const clear = () => {
   clients.probedAt.length = 0;
 };
 
-describe('DatabaseHealth at the start', () => {
+describe('DatabaseHealth at startup', () => {
   it('is ready when its table is well, and has no fault', async () => {
     await health.start();
     expect(health.readiness()).toEqual({ ready: true });
@@ -98,7 +98,7 @@ describe('DatabaseHealth', () => {
       new Error('timeout exceeded when trying to connect'),
       'database unavailable: the server does not answer in time',
     ],
-    ['no connection left', answer('53300'), 'database unavailable: no connection is left (53300)'],
+    ['no connection left', response('53300'), 'database unavailable: no connection is left (53300)'],
     ['the problem of a table', MISSING, MISSING.problem.text],
   ])('says why it is not ready, without the message of a library: %s', async (_what, fault, text) => {
     await health.start();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { hasState, isSessionLost, loggableFault, SQLSTATE, TableUnusable } from '../../../adapters/postgres/fault.ts';
 
-const answer = (code: unknown) => Object.assign(new Error('the value "secret"'), { code, severity: 'ERROR' });
+const response = (code: unknown) => Object.assign(new Error('the value "secret"'), { code, severity: 'ERROR' });
 
 describe('the SQLSTATE of a fault', () => {
   it.each([
@@ -18,7 +18,7 @@ describe('the SQLSTATE of a fault', () => {
     ['deadlock', ['40P01'], ['40001', '40P011', '140P01']],
     ['valueRefused', ['22001', '23505'], ['42601', '24000', '122']],
   ] as const)('is %s for these and for no others', (name, states, others) => {
-    const has = (code: string) => hasState(answer(code), SQLSTATE[name]);
+    const has = (code: string) => hasState(response(code), SQLSTATE[name]);
     expect(states.filter(has)).toEqual(states);
     expect(others.filter(has)).toEqual([]);
   });
@@ -26,7 +26,7 @@ describe('the SQLSTATE of a fault', () => {
   it.each([
     ['the network', Object.assign(new Error('refused'), { code: '22P02' })],
     ['the driver', Object.assign(new Error('refused'), { severity: 'ERROR' })],
-    ['a server whose code is no text', answer(22)],
+    ['a server whose code is no text', response(22)],
     ['nothing', undefined],
     ['what is no error', { code: '22P02', severity: 'ERROR' }],
   ])('is none of a fault of %s, which may have cost the session', (_of, fault) => {
@@ -36,16 +36,16 @@ describe('the SQLSTATE of a fault', () => {
   });
 
   it('tells a lost session from a refused statement', () => {
-    expect(isSessionLost(answer('57P01'))).toBe(true);
-    expect(isSessionLost(answer('55P03'))).toBe(false);
+    expect(isSessionLost(response('57P01'))).toBe(true);
+    expect(isSessionLost(response('55P03'))).toBe(false);
   });
 });
 
 describe('a fault for the log', () => {
   it('is the fault, unless its message quotes a value; then it has the code alone', () => {
-    const locked = answer('55P03');
+    const locked = response('55P03');
     expect(loggableFault(locked)).toBe(locked);
-    const logged = loggableFault(answer('22P02'));
+    const logged = loggableFault(response('22P02'));
     expect(logged).toMatchObject({ message: 'the database refused a value', code: '22P02' });
     expect(String((logged as Error).stack)).not.toContain('secret');
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { fixSearchPath, type SearchPath } from '../../../adapters/postgres/search-path.ts';
 
-/** A connection to a server whose answer has this row, and what it has sent. */
+/** A connection to a server whose response has this row, and what it has sent. */
 async function connection(row: Readonly<Record<string, string | null>> | undefined, known?: SearchPath) {
   const client = new pg.Client();
   const sent: Readonly<Record<string, unknown>>[] = [];

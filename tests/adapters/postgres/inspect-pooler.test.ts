@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { inspectDatabase } from '../../../adapters/postgres/doctor/inspect-database.ts';
-import { TABLES } from '../../support/database-tables.ts';
+import { inspectDatabase } from '../../support/inspect-database.ts';
 import { isInstalled, where } from '../../support/installed.ts';
 import { losingStatements, startPgBouncer } from '../../support/pg-bouncer.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -19,14 +18,13 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 async function problemsAt(url: string) {
-  const use = { hasKeys: false, isRunning: false, tables: TABLES.ofClients, connections: 10 };
-  const findings = await inspectDatabase({ ...use, url });
+  const findings = await inspectDatabase(url);
   return findings.filter(({ state }) => state === 'problem');
 }
 
 const place = (url: string) => new URL(url).host;
 
-where(isInstalled('pgbouncer'), describe)('inspectDatabase behind PgBouncer', () => {
+where(isInstalled('pgbouncer'), describe)('the doctor behind PgBouncer', () => {
   it('names the setting that lets its start-up parameters pass', async () => {
     await using pooler = await startPgBouncer(role.url, { pool_mode: 'session' });
     expect(await problemsAt(pooler.url)).toEqual([

@@ -91,13 +91,13 @@ describe('PostgresClientRepository', () => {
       `alter column details drop default, alter column details type json`,
       'alter column details type jsonb',
     ],
-  ])('refuses a table with %s, in one sentence with the statement that changes it', async (_what, change, cure) => {
+  ])('refuses a table with %s, in one sentence with the statement that changes it', async (_what, change, fix) => {
     await alter(change);
-    const problem = `table clients has another shape than the service needs: alter table clients ${cure};`;
+    const problem = `table clients has another shape than the service needs: alter table clients ${fix};`;
     const options = { url: database.url, poolSize: 1, deadlineMs: 10_000 };
     await expect(openRepository(options)).rejects.toThrow(problem);
-    await database.query(cure.includes('jsonb') ? 'select' : `alter table clients ${cure}`);
-    if (!cure.includes('jsonb')) await (await openRepository(options)).close();
+    await database.query(fix.includes('jsonb') ? 'select' : `alter table clients ${fix}`);
+    if (!fix.includes('jsonb')) await (await openRepository(options)).close();
   });
 
   it('finds exactly its id whatever the collation', async () => {

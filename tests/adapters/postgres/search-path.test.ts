@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CLIENTS } from '../../../adapters/postgres/client-entity.ts';
 import { openConnection } from '../../../adapters/postgres/connection.ts';
-import { inspectDatabase } from '../../../adapters/postgres/doctor/inspect-database.ts';
 import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
 import { KEY_RING } from '../../../adapters/postgres/key-directory/key-ring-table.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { runStatement } from '../../../adapters/postgres/runner.ts';
 import { manageClients } from '../../../config/programs/clients-program.ts';
 import { manageKeys } from '../../../config/programs/keys-program.ts';
-import { TABLES } from '../../support/database-tables.ts';
+import { inspectDatabase } from '../../support/inspect-database.ts';
 import { isInstalled, where } from '../../support/installed.ts';
 import { startPgBouncer } from '../../support/pg-bouncer.ts';
 import { runAt } from '../../support/run-at.ts';
@@ -122,11 +121,10 @@ describe('a schema of the search path in which other roles may create objects', 
       grant usage, create on schema shared to public, ${role.name}, ${other.name}, current_user;
       grant select on shared.clients to ${role.name}`);
     const url = withPath('shared', role.url);
-    const use = { hasKeys: false, isRunning: false, tables: TABLES.ofClients, connections: 1 };
     const found = async () => {
       const lines: DatabaseLine[] = [];
       await (await open(url, (line) => lines.push(line))).close();
-      const fixes = (await inspectDatabase({ ...use, url })).map(({ fix }) => fix ?? '');
+      const fixes = (await inspectDatabase(url)).map(({ fix }) => fix ?? '');
       return { lines, revokes: fixes.filter((fix) => fix.startsWith('revoke create')) };
     };
     const { lines, revokes } = await found();
@@ -156,13 +154,7 @@ async function openDeployment() {
   };
   /** What the doctor notes of schemas and owners. */
   const inspect = async (url = service.url) => {
-    const findings = await inspectDatabase({
-      url,
-      hasKeys: false,
-      isRunning: false,
-      tables: TABLES.ofClients,
-      connections: 1,
-    });
+    const findings = await inspectDatabase(url);
     return findings.flatMap(({ state, text }) =>
       / roles? .*(?:create|owns)|pg_catalog/.test(text) ? [state, text] : [],
     );
@@ -238,7 +230,9 @@ describe('tables and schemas of a stranger', () => {
       const looked = await Promise.all(
         Array.from({ length: 8 }, () => running.repository.findByClientId('billing', 'an-id')),
       );
-      return new Set(looked.map((answer) => (answer.kind === 'found' ? answer.registration.clientName : answer.kind)));
+      return new Set(
+        looked.map((response) => (response.kind === 'found' ? response.registration.clientName : response.kind)),
+      );
     };
     expect(await found()).toEqual(new Set(['B']));
     await runAt(
@@ -297,14 +291,14 @@ describe('a set-up in which nobody else can create or own a table', () => {
     'the owner of clients owns the schema, and has all privileges on the database': ({ name, owner }) => [
       `alter schema public owner to ${owner.name}; grant all on database ${name} to ${owner.name}`,
     ],
-    'the owner of clients has a schema of its own': ({ owner, service }) => [
+    'the owner of clients has its own schema': ({ owner, service }) => [
       `create schema app authorization ${owner.name}; grant usage on schema app to ${service.name};
       alter role ${owner.name} set search_path = app; alter role ${service.name} set search_path = app`,
     ],
     'the service uses the role of the owner of the database': ({ name, owner, service }) => [
       `alter database ${name} owner to ${service.name}; grant ${service.name} to ${owner.name}`,
     ],
-    'the tables belong to a group, and its members create them': ({ name, owner, service }) => [
+    'the tables belong to a group, and its fields create them': ({ name, owner, service }) => [
       `create role group_${owner.name}; grant group_${owner.name} to ${owner.name}, ${service.name};
       create schema app authorization group_${owner.name}; alter role ${owner.name} set role = group_${owner.name};
       alter role ${owner.name} in database ${name} set search_path = app;

@@ -4,11 +4,10 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CLIENTS } from '../../../adapters/postgres/client-entity.ts';
 import { openConnection } from '../../../adapters/postgres/connection.ts';
-import { inspectDatabase } from '../../../adapters/postgres/doctor/inspect-database.ts';
 import { runStatement } from '../../../adapters/postgres/runner.ts';
 import { CertificateAuthority } from '../../support/certificates.ts';
 import { DatabaseServer } from '../../support/database-server.ts';
-import { TABLES } from '../../support/database-tables.ts';
+import { inspectDatabase } from '../../support/inspect-database.ts';
 import { where } from '../../support/installed.ts';
 import { until } from '../../support/until.ts';
 
@@ -138,15 +137,14 @@ describe('a connection with sslmode=verify-full', () => {
 
   it('lets the doctor say which names the certificate has, and that sslrootcert does not help', async () => {
     await present('DNS:localhost,IP:127.0.0.2');
-    const use = { hasKeys: false, isRunning: false, tables: TABLES.ofClients, connections: 10 };
-    expect(await inspectDatabase({ ...use, url: urlOf('127.0.0.1', verified()) })).toEqual([
+    expect(await inspectDatabase(urlOf('127.0.0.1', verified()))).toEqual([
       {
         state: 'problem',
         text: `127.0.0.1:${server.port}: its certificate is for another host: it names DNS:localhost, IP Address:127.0.0.2 (${OF_ANOTHER_NAME})`,
         fix: 'write a host that the certificate names into DATABASE_URL, or give the server a certificate for this host',
       },
     ]);
-    const [untrusted] = await inspectDatabase({ ...use, url: urlOf('127.0.0.1', 'sslmode=verify-full') });
+    const [untrusted] = await inspectDatabase(urlOf('127.0.0.1', 'sslmode=verify-full'));
     expect(untrusted?.fix).toContain('sslrootcert');
   });
 

@@ -163,7 +163,7 @@ describe('TableHealth of a table that is well', () => {
   });
 });
 
-describe('TableHealth at the start', () => {
+describe('TableHealth at startup', () => {
   it('fails at once if the table cannot be used, since nothing can be lost', async () => {
     await probe(LOCKED);
     expect(health.fault).toBe(LOCKED);

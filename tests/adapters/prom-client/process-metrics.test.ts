@@ -77,7 +77,7 @@ describe('ProcessMetrics of the process', () => {
     if (process.platform === 'linux') expect(total(samples, 'auth_process_open_fds')).toBeGreaterThan(2);
   });
 
-  it('show the CPU seconds since the start, even when they are read twice', async () => {
+  it('show the CPU seconds since startup, even when they are read twice', async () => {
     const metrics = new ProcessMetrics();
     const seconds = async () => total(await samplesOf(metrics), 'auth_process_cpu_seconds_total');
     const first = await seconds();

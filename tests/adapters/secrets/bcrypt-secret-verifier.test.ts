@@ -100,7 +100,7 @@ describe('BcryptSecretVerifier', () => {
     }
   });
 
-  it('has a hash of its own for each cost, which differs in each process', async () => {
+  it('has its own hash for each cost, which differs in each process', async () => {
     const compared = new Set<string>();
     const compare = jest.spyOn(bcrypt, 'compare').mockImplementation(async (_presented, encoding) => {
       compared.add(encoding);

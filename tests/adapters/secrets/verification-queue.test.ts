@@ -203,8 +203,8 @@ describe('VerificationQueue', () => {
     await fillFifo();
     const begin = performance.now();
     const times: number[] = [];
-    // Counts time as this process sees it: a busy machine stretches the ticks as it stretches the answers.
-    const ticksAtAnswer: number[] = [];
+    // Counts time as this process sees it: a busy machine stretches the ticks as it stretches the responses.
+    const ticksAtResponse: number[] = [];
     let ticks = 0;
     const ticking = setInterval(() => (ticks += 1), 10);
     const [wrong, unknown] = [verify('wrong'), verify('unknown', { registered: false })];
@@ -212,7 +212,7 @@ describe('VerificationQueue', () => {
     const overflow = [wrong, unknown, verify('waiting')].map((verified) =>
       verified.finally(() => {
         times.push(performance.now() - begin);
-        ticksAtAnswer.push(ticks);
+        ticksAtResponse.push(ticks);
       }),
     );
     const outcomes = Promise.allSettled(overflow);
@@ -226,7 +226,7 @@ describe('VerificationQueue', () => {
     }
     clearInterval(ticking);
     expect(Math.min(...times)).toBeGreaterThanOrEqual(299);
-    expect(Math.max(...ticksAtAnswer) - Math.min(...ticksAtAnswer)).toBeLessThan(5);
+    expect(Math.max(...ticksAtResponse) - Math.min(...ticksAtResponse)).toBeLessThan(5);
   });
 
   it.each([
@@ -259,7 +259,7 @@ describe('VerificationQueue', () => {
     },
   );
 
-  it('begins no verification that could hardly end before its answer: late ones only wait for it', async () => {
+  it('begins no verification that could hardly end before its response: late ones only wait for it', async () => {
     const { queue, began, verify, step, until, fillFifo } = world({ waitMs: 60_000 });
     await fillFifo();
     for (const name of ['late', 'too']) void verify(name);
@@ -284,7 +284,7 @@ describe('VerificationQueue', () => {
     void verify('again');
     await settled();
     expect(queue.load).toEqual({ running: 1, fifo: 1, overflow: 2, unanswered: 3 });
-    // A request from the overflow queue is verified, and waits for its answer all the same.
+    // A request from the overflow queue is verified, and waits for its response all the same.
     for (let count = 0; count < 4; count += 1) await step();
     expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0, unanswered: 2 });
   });

@@ -116,7 +116,7 @@ describe('findings about the host', () => {
       ]);
       expect(inspectMemory(GB / 10)).toEqual([
         {
-          state: 'problem',
+          state: 'note',
           text: 'the service may need 320 MB, and this machine or container has 100 MB',
           fix: 'give it at least 320 MB',
         },

@@ -22,6 +22,7 @@ async function pass(clock: FixedClock, seconds: number, ...rings: readonly { adv
   for (const ring of rings) await ring.advance();
 }
 
+const RING_FIX = 'do what the check of the key directory says; it needs no restart';
 const stepsOf = ({ rows }: SharedRing) => rows.map(({ step }) => step);
 
 describeKeyProvider('KeyRing in memory', () => freshKeyRing());
@@ -76,10 +77,17 @@ describe('a start', () => {
     await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
     await expect(ring.verificationKey('any')).rejects.toThrow(DependencyUnavailable);
     await expect(ring.publicKeys()).rejects.toThrow(DependencyUnavailable);
-    expect(ring.whyNotSigning()?.text).toBe('the key ring could not be read yet');
+    const [unread, unknown] = ['the key ring could not be read yet', 'no key of the ring is known'];
+    expect(ring.whyNotSigning()).toEqual({ code: 'ring_unread', text: unread, fix: RING_FIX });
+    expect(ring.whyNotVerifying()).toEqual({ code: 'no_key', text: unknown, fix: RING_FIX });
+    expect(ring.times()).toEqual({ age: undefined, end: undefined, rotation: undefined, directoryAge: undefined });
+    expect([ring.size, ring.maxAgeSeconds(), ring.isDue()]).toEqual([0, 0, true]);
     shared.fault = 'none';
     await ring.advance();
-    expect(ring.whyNotSigning()).toBeUndefined();
+    expect([ring.whyNotSigning(), ring.whyNotVerifying(), ring.note()]).toEqual([undefined, undefined, undefined]);
+    expect([ring.size, ring.isDue()]).toEqual([1, true]);
+    await ring.advance();
+    expect([ring.size, ring.isDue()]).toEqual([2, false]);
   });
 });
 
@@ -143,6 +151,25 @@ describe('a rotation', () => {
     expect(await one.verificationKey(first)).toBeUndefined();
   });
 
+  it('is in the audit log, as is every key that is published, by the time of day', async () => {
+    const { shared, clock, ...rest } = world();
+    const auditLog = new InMemoryAuditLog();
+    const ring = await freshKeyRing({ shared, clock, ...rest, auditLog });
+    const start = clock.now();
+    await ring.advance();
+    await pass(clock, 1_000.5, ring);
+    const [first, second, third] = shared.rows.map(({ kid }) => kid);
+    const event = (name: string, at: number, key_id: string | undefined) => ({ event: name, at, key_id });
+    expect(auditLog.events()).toEqual([
+      event('key_published', start, first),
+      event('key_signing', start, first),
+      event('key_published', start, second),
+      event('key_signing', start + 1_000, second),
+      event('key_retired', start + 1_000, first),
+      event('key_published', start + 1_000, third),
+    ]);
+  });
+
   it('by hand takes place at the time that the row has', async () => {
     const { shared, clock, ...rest } = world();
     const ring = await freshKeyRing({ shared, clock, ...rest });
@@ -173,7 +200,8 @@ describe('a rotation', () => {
     expect(ring.times().end).toBe(1);
     await away(1);
     await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
-    expect(ring.whyNotSigning()?.text).toBe('no key of the ring may sign any more, and none could be added');
+    const text = 'no key of the ring may sign any more, and none could be added';
+    expect(ring.whyNotSigning()).toEqual({ code: 'no_key', text, fix: RING_FIX });
     await away(3 * 86_400);
     shared.fault = 'none';
     await ring.advance();
@@ -191,7 +219,8 @@ describe('a rotation', () => {
       await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
     }
     expect(shared.made).toBe(2);
-    expect(ring.note()?.text).toBe('the next key could not be added to the ring');
+    const text = 'the next key could not be added to the ring';
+    expect(ring.note()).toEqual({ code: 'key_not_added', text, fix: RING_FIX });
     expect(await signingKid(ring)).toBe(shared.rows[0]?.kid);
     shared.fault = 'none';
     await ring.advance();
@@ -329,16 +358,16 @@ describe('a process that was stopped', () => {
     await ring.advance();
     const [first, second] = shared.rows.map(({ kid }) => kid);
     const read = shared.read.bind(shared);
-    let answer = () => {};
+    let response = () => {};
     const held = new Promise<void>((resolve) => {
-      answer = resolve;
+      response = resolve;
     });
     shared.read = () => held.then(read);
     clock.advance(11);
     const advancing = ring.advance();
     const signing = signingKid(ring);
     shared.revoke(first);
-    answer();
+    response();
     expect(await signing).toBe(second);
     await advancing;
   });
@@ -350,11 +379,11 @@ describe('a process that was stopped', () => {
     const [first, second] = shared.rows.map(({ kid }) => kid);
     const read = shared.read.bind(shared);
     shared.read = async () => {
-      const answer = await read();
+      const response = await read();
       shared.read = read;
       shared.revoke(first);
       clock.advance(11);
-      return answer;
+      return response;
     };
     const advancing = ring.advance();
     clock.advance(11);
@@ -381,7 +410,11 @@ describe('a row of the ring', () => {
     expect(await signingKid(ring)).toBe(first.kid);
     expect(await ring.verificationKey('planted')).toBeUndefined();
     expect(ring.unusable()).toEqual([{ kid: 'planted', state: 'damaged', reason: 'its row was damaged or changed' }]);
-    expect(ring.note()?.text).toContain('planted');
+    expect(ring.note()).toEqual({
+      code: 'key_damaged',
+      text: 'the key planted cannot be used: its row was damaged or changed',
+      fix: 'bring its secret back, or revoke it: npm run keys -- revoke -- planted',
+    });
   });
 
   it.each(['step', 'algorithm', 'kid'] as const)('whose %s was changed is no key', async (column) => {
@@ -435,7 +468,10 @@ describe('a row of the ring', () => {
     expect(await signingKid(ring)).toBe(first.kid);
     await pass(clock, 1_000, ring);
     await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
-    expect(ring.whyNotSigning()?.text).toContain('its secret is missing, whose id is abc');
+    expect(ring.whyNotSigning()).toMatchObject({
+      code: 'key_locked',
+      text: `the key ${second.kid} cannot be opened: its secret is missing, whose id is abc`,
+    });
     expect(shared.rows).toHaveLength(2);
   });
 });
@@ -509,6 +545,27 @@ describe('the key set', () => {
       { ...common, kid: shared.rows[2]?.kid, state: 'published', from: start + 1_000, until: start + 2_000 },
     ]);
     expect(ring.times()).toEqual({ age: 0, end: 2_000, rotation: 1_000, directoryAge: 0 });
+    clock.advance(7.5);
+    expect(ring.times()).toEqual({ age: 7, end: 1_993, rotation: 993, directoryAge: 7 });
+  });
+
+  it('has no end where keys are not followed by others, and periods by the clock of day', async () => {
+    const clock = new FixedClock();
+    clock.setWall(100.4);
+    const ring = await freshKeyRing({ clock });
+    const from = clock.now() + 100;
+    expect(ring.periods()).toEqual([
+      { kid: await signingKid(ring), alg: 'RS256', state: 'signing', from, until: null },
+    ]);
+    expect(ring.times()).toEqual({ age: 0, end: undefined, rotation: undefined, directoryAge: 0 });
+  });
+
+  it('is in the order of the key ids', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    for (let times = 0; times < 3; times += 1) await pass(clock, 400, ring);
+    expect(await kidsOf(ring)).toEqual(shared.rows.map(({ kid }) => kid).toSorted());
+    expect(await kidsOf(ring)).toHaveLength(3);
   });
 });
 

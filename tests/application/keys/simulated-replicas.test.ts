@@ -111,18 +111,18 @@ class World {
     const { time, observed, database } = this;
     const begin = time.now;
     const replica = time.oneOf(this.replicas.filter(({ isReady, isStopped }) => isReady && !isStopped));
-    const answer = await replica?.verify(token);
-    if (replica === undefined || answer === undefined || answer === 'gone') return;
+    const response = await replica?.verify(token);
+    if (replica === undefined || response === undefined || response === 'gone') return;
     observed.verified += 1;
     const revokedAt = database.revokedAt.get(token.kid);
     const description = `${token.kid} from ${begin} to ${time.now}`;
-    if (answer === 'refused' && revokedAt === undefined && time.now < token.expiresAt)
+    if (response === 'refused' && revokedAt === undefined && time.now < token.expiresAt)
       observed.refused.push(description);
     // An unknown key is not looked up again for 5 s.
     const isExcused = this.#isDatabaseNew(60) || time.now - database.failedAt < 10;
-    if (answer === '503' && !isExcused) observed.notVerified.push(description);
+    if (response === '503' && !isExcused) observed.notVerified.push(description);
     const isKnown = revokedAt !== undefined && begin > Math.max(revokedAt, this.upSince ?? Infinity) + HONOURED_SECONDS;
-    if (answer === 'accepted' && isKnown) observed.acceptedLate.push(`${description}, revoked at ${revokedAt}`);
+    if (response === 'accepted' && isKnown) observed.acceptedLate.push(`${description}, revoked at ${revokedAt}`);
   }
 
   /** Whether the database has been away for longer than the known keys sign, or has just come back. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { readKeyFile } from '../../../adapters/jwt/read-key-file.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
-import { settingDoubts } from '../../../config/settings/setting-doubts.ts';
+import { settingWarnings } from '../../../config/settings/setting-warnings.ts';
 import { readSettings } from '../../../config/settings/settings.ts';
 import { settingMeantBy } from '../../../config/settings/similar-names.ts';
 import { inWords } from '../../../domain/problem.ts';
@@ -279,12 +279,12 @@ describe('SERVICE_PROFILE', () => {
     ]);
   });
 
-  it('as standard raises a doubt only about what is given', () => {
-    expect(settingDoubts(STANDARD).map(inWords)).toEqual([]);
+  it('as standard raises a warning only about what is given', () => {
+    expect(settingWarnings(STANDARD).map(inWords)).toEqual([]);
     expect(
-      settingDoubts({ ...STANDARD, PUBLIC_METADATA: 'false', METADATA_COMPATIBILITY: 'none' }).map(inWords),
+      settingWarnings({ ...STANDARD, PUBLIC_METADATA: 'false', METADATA_COMPATIBILITY: 'none' }).map(inWords),
     ).toEqual([]);
-    expect(settingDoubts({ ...STANDARD, PUBLIC_METADATA: 'false' }).map(inWords)).toEqual([
+    expect(settingWarnings({ ...STANDARD, PUBLIC_METADATA: 'false' }).map(inWords)).toEqual([
       expect.stringMatching(/^METADATA_COMPATIBILITY: oidc has no effect/),
     ]);
   });
@@ -515,13 +515,13 @@ describe('a setting of an earlier version', () => {
   it('only causes a warning with a value that means what happens anyway: WORKERS=1', () => {
     const environment = { ...MEMORY, WORKERS: '1' };
     expect(readSettings(environment)).toMatchObject({ ok: true });
-    expect(settingDoubts(environment).map(inWords)).toEqual([`WORKERS: has no effect any more, ${RUN_REPLICAS}`]);
+    expect(settingWarnings(environment).map(inWords)).toEqual([`WORKERS: has no effect any more, ${RUN_REPLICAS}`]);
   });
 
   it('is absent if it is empty', () => {
     const environment = { ...MEMORY, WORKERS: '' };
     expect(readSettings(environment)).toMatchObject({ ok: true });
-    expect(settingDoubts(environment).map(inWords)).toEqual([]);
+    expect(settingWarnings(environment).map(inWords)).toEqual([]);
   });
 });
 

@@ -9,6 +9,6 @@ interface ParentNode {
   querySelectorAll(selectors: string): NodeListOf<HTMLInputElement & HTMLTableElement>;
 }
 interface Document {
-  /** page.html has every element that the scripts ask for: inputs, one `details`, and others of which they use only common members. */
+  /** page.html has every element that the scripts ask for: inputs, one `details`, and others of which they use only common fields. */
   getElementById(id: string): HTMLInputElement & HTMLDetailsElement;
 }

@@ -170,13 +170,13 @@ describe('a database with the tables of the service', () => {
     expect(adapter.load.used).toBe(0);
   });
 
-  it('finds an assertion used for the first time if the answer to the first statement was lost', async () => {
+  it('finds an assertion used for the first time if the response to the first statement was lost', async () => {
     const url = new URL(database.url);
     await using proxy = await FaultyProxy.to(Number(url.port));
     url.host = `127.0.0.1:${proxy.port}`;
     const store = await open(SMALL_LIMITS, url.href);
     await store.use([useOf('before')]);
-    proxy.loseAnswers();
+    proxy.loseResponses();
     expect(await store.use([useOf('lost')])).toEqual(['first']);
     expect(await store.use([useOf('lost')])).toEqual(['replayed']);
     await closeAll();

@@ -95,7 +95,7 @@ describe('the file of the key ring', () => {
       'is no key ring of this version',
     ],
     ['is no database', () => writeFileSync(path, 'x'.repeat(5_000)), 'is not a database of SQLite'],
-  ])('that %s is refused at the start', (_what, prepare, problem) => {
+  ])('that %s is refused at startup', (_what, prepare, problem) => {
     prepare();
     expect(() => SqliteKeyRing.create(path)).toThrow(problem);
   });

@@ -1,5 +1,5 @@
-/** One answer of the public port, and the request that it belongs to. */
-export interface ProducedAnswer {
+/** One response of the public port, and the request that it belongs to. */
+export interface ProducedResponse {
   /** As it was sent, or undefined if what was sent was no request. */
   readonly request: { readonly method: string; readonly target: string } | undefined;
   readonly status: number;
@@ -8,10 +8,10 @@ export interface ProducedAnswer {
   readonly body: string;
 }
 
-const records = new Map<number, ProducedAnswer[]>();
+const records = new Map<number, ProducedResponse[]>();
 
-/** From now on, keeps the answers of this port that the tests get. */
-export function recordAnswersOf(port: number): void {
+/** From now on, keeps the responses of this port that the tests get. */
+export function recordResponsesOf(port: number): void {
   records.set(port, []);
 }
 
@@ -19,12 +19,12 @@ export function isRecorded(port: number): boolean {
   return records.has(port);
 }
 
-export function recordAnswer(port: number, answer: ProducedAnswer): void {
-  records.get(port)?.push(answer);
+export function recordResponse(port: number, response: ProducedResponse): void {
+  records.get(port)?.push(response);
 }
 
 /** The answers of this port. Ends their record. */
-export function takeAnswersOf(port: number): readonly ProducedAnswer[] {
+export function takeResponsesOf(port: number): readonly ProducedResponse[] {
   const answers = records.get(port) ?? [];
   records.delete(port);
   return answers;

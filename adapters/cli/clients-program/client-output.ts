@@ -1,9 +1,9 @@
 import type { ListedClient } from '../../../application/clients-program/list-clients.ts';
 import type { ClientDocument, CredentialsDocument, ExpiryDocument } from '../../../domain/client-document.ts';
 import { uriOf } from '../../../domain/resource-indicator.ts';
-import type { Answer } from '../outcome.ts';
+import type { Output } from '../outcome.ts';
 import { shortened } from '../printable.ts';
-import { membersOf, memberTable, type Rows, textTable } from '../text-table.ts';
+import { fieldsOf, fieldTable, type Rows, textTable } from '../text-table.ts';
 
 /** The columns of a list. */
 export const LIST_COLUMNS = [
@@ -20,7 +20,7 @@ export const LIST_COLUMNS = [
 /** The longest value in a list for people, in characters. `--json` shows more. */
 export const CELL_MAX = 200;
 
-/** A client, and what an answer shows beside it. */
+/** A client, and what output shows beside it. */
 interface ShownClient {
   readonly client: ClientDocument;
   /** How it authenticates. */
@@ -30,11 +30,11 @@ interface ShownClient {
 }
 
 /** One client, with warnings if the service refuses it, and of what is hardly meant. */
-export function clientAnswer({ client, credentials, secret }: ShownClient, messages: readonly string[] = []): Answer {
+export function clientOutput({ client, credentials, secret }: ShownClient, messages: readonly string[] = []): Output {
   const { id, client_id, ...rest } = client;
   const once =
     secret === undefined ? [] : ['The secret is shown only this once: the table stores only its BCrypt hash.'];
-  const doubts = /^\p{Z}|\p{Z}$/u.test(client_id) ? ['The id begins or ends with a space, which belongs to it.'] : [];
+  const warnings = /^\p{Z}|\p{Z}$/u.test(client_id) ? ['The id begins or ends with a space, which belongs to it.'] : [];
   const shown = { id, client_id, ...(secret !== undefined && { client_secret: secret }), ...rest };
   const problems = [
     ...(client.problem === null ? [] : [client.problem]),
@@ -42,13 +42,13 @@ export function clientAnswer({ client, credentials, secret }: ShownClient, messa
   ];
   return {
     document: { ...shown, ...credentials },
-    text: () => memberTable([...membersOf(shown), ...(credentials ? rowsOfCredentials(credentials) : [])]),
-    messages: [...messages, ...once, ...doubts, ...problems.map((it) => `The service refuses this client: ${it}.`)],
+    text: () => fieldTable([...fieldsOf(shown), ...(credentials ? rowsOfCredentials(credentials) : [])]),
+    messages: [...messages, ...once, ...warnings, ...problems.map((it) => `The service refuses this client: ${it}.`)],
   };
 }
 
 /** The secrets of a client. */
-export function secretsAnswer({ secrets }: CredentialsDocument): Answer {
+export function secretsOutput({ secrets }: CredentialsDocument): Output {
   const rows = secrets.map((secret) => {
     const { secret_id, name, bcrypt_cost } = secret;
     return [secret_id ?? '(no id)', name ?? '', `${bcrypt_cost}`, describeExpiry(secret)];

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { ProducedAnswer } from './answer-record.ts';
 import { readPage } from './page-snippets.ts';
+import type { ProducedResponse } from './response-record.ts';
 
 interface Reference {
   readonly $ref: string;
@@ -45,7 +45,7 @@ export const API_DOCUMENT: ApiDocument = JSON.parse(readPage('docs/openapi.json'
 const METADATA_PATH = '/.well-known/oauth-authorization-server';
 const OPENID_PATH = '/.well-known/openid-configuration';
 
-/** Header fields of any answer over HTTP/1.1, which no description of an API lists. */
+/** Header fields of any response over HTTP/1.1, which no description of an API lists. */
 const FIELDS_OF_HTTP = ['connection', 'content-length', 'content-type', 'date', 'keep-alive'];
 
 /** Some requests, and how they are answered. */
@@ -83,7 +83,7 @@ ajv.addSchema(API_DOCUMENT, 'openapi');
 const validators = new Map<DocumentedResponse, ValidateFunction>();
 
 /** Every documented answer, such as `POST /oauth2/token 400 scope_malformed`, or without an example `… 200`. */
-export function documentedAnswers(): readonly string[] {
+export function documentedResponses(): readonly string[] {
   return GROUPS.flatMap(({ name, responses }) =>
     Object.entries(responses).flatMap(([status, response]) => {
       const examples = Object.keys(examplesOf(resolve(response)));
@@ -110,12 +110,12 @@ export function documentedRefusals(): readonly {
 }
 
 /** Which documented answer this is. Throws, with every reason, if it is none. */
-export function documentedAs(answer: ProducedAnswer): string {
+export function documentedAs(answer: ProducedResponse): string {
   const problems: string[] = [];
   for (const group of groupsFor(answer)) {
     const response = group.responses[answer.status];
     if (response === undefined) {
-      problems.push(`${group.name}: has no answer ${answer.status}`);
+      problems.push(`${group.name}: has no response ${answer.status}`);
       continue;
     }
     const { problem, example } = compare(answer, resolve(response));
@@ -124,11 +124,11 @@ export function documentedAs(answer: ProducedAnswer): string {
   }
   const { request, status, headers, body } = answer;
   const text = JSON.stringify({ request, status, headers, body: body.slice(0, 500) });
-  throw new Error(`docs/openapi.json does not have the answer ${text}:\n  ${problems.join('\n  ')}`);
+  throw new Error(`docs/openapi.json does not have the response ${text}:\n  ${problems.join('\n  ')}`);
 }
 
 /** The groups that may answer a request: all of them if it could not be read. */
-function groupsFor({ request }: ProducedAnswer): readonly Group[] {
+function groupsFor({ request }: ProducedResponse): readonly Group[] {
   if (request === undefined) return GROUPS;
   const target = (request.target.startsWith('/') ? request.target : URL.parse(request.target)?.pathname) ?? '';
   // The path of the base URL in tests that have one.
@@ -149,7 +149,7 @@ function matches(documented: string, path: string): boolean {
 }
 
 function compare(
-  { request, headers, body }: ProducedAnswer,
+  { request, headers, body }: ProducedResponse,
   response: DocumentedResponse,
 ): { problem?: string; example?: string } {
   const examples = Object.entries(examplesOf(response));

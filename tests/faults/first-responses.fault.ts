@@ -5,13 +5,13 @@ import type { Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
 import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { type Answers, callUntil, expectOnlyTokens } from './first-answers.ts';
+import { type Answers, callUntil, expectOnlyTokens } from './first-responses.ts';
 
 let program: Program | undefined;
 afterEach(async () => program?.[Symbol.asyncDispose]());
 
 /** Starts the service under callers who have begun before. */
-async function firstAnswers(settings: Readonly<Record<string, string>>): Promise<Answers> {
+async function firstResponses(settings: Readonly<Record<string, string>>): Promise<Answers> {
   const backend = await freeBackend();
   const calling = callUntil(backend, ({ statuses }) => statuses.length >= 100, '100 answers');
   program = startReplica(backend, settings);
@@ -44,12 +44,12 @@ describe('from the first connection that a service on PostgreSQL accepts', () =>
       DATABASE_DEADLINE_MS: '10000',
       CLIENT_SECRET_COST: '4',
     };
-    expectOnlyTokens(await firstAnswers(settings));
+    expectOnlyTokens(await firstResponses(settings));
     await program?.[Symbol.asyncDispose]();
-    expectOnlyTokens(await firstAnswers(settings));
+    expectOnlyTokens(await firstResponses(settings));
     expect(program?.stdout()).not.toContain('"event":"key_published"');
   });
 });
 
 it('from the first connection that a service accepts, each token request gets its token', async () =>
-  expectOnlyTokens(await firstAnswers({})));
+  expectOnlyTokens(await firstResponses({})));

@@ -1,9 +1,9 @@
 import { expect } from '@jest/globals';
-import { documentedAs } from '../support/documented-answers.ts';
+import { documentedAs } from '../support/documented-responses.ts';
 import { until } from '../support/until.ts';
-import { type ExpectedAnswer, FORM, get, type HostileRequest, post, UNAUTHORIZED } from './hostile-request.ts';
+import { type ExpectedResponse, FORM, get, type HostileRequest, post, UNAUTHORIZED } from './hostile-request.ts';
 import { type HostileService, SECRETS } from './hostile-service.ts';
-import { openRawExchange, type RawAnswer, readAnswers } from './raw-exchange.ts';
+import { openRawExchange, type RawResponse, readResponses } from './raw-exchange.ts';
 
 /** The header fields that the service may send. */
 const KNOWN_FIELDS = new Set(
@@ -23,38 +23,38 @@ export async function expectHostileRequest(service: HostileService, row: Hostile
   const exchange = openRawExchange(service.port, service.security);
   for (const write of writes) exchange.write(write);
 
-  const answers = () => readAnswers(exchange.received(), isHead);
-  await until(() => exchange.isClosed() || answers().length >= expected.length, 'the answers arrive');
+  const answers = () => readResponses(exchange.received(), isHead);
+  await until(() => exchange.isClosed() || answers().length >= expected.length, 'the responses arrive');
   // The next request on this connection. If the hostile one left bytes behind, it is not answered as expected.
   const next = connection === 'open' ? [UNAUTHORIZED] : [];
   if (connection === 'open') exchange.write(get('/'));
   await until(exchange.isClosed, 'the connection ends');
   expect(exchange.received()).toBe(rawOf(answers(), exchange.received()));
-  await expectAnswers(service, answers(), [...expected, ...next]);
+  await expectResponses(service, answers(), [...expected, ...next]);
 }
 
 /** These answers and no more; each in the service's form, logged once, and without anything that is nobody's business. */
-export async function expectAnswers(
+export async function expectResponses(
   service: HostileService,
-  answers: readonly RawAnswer[],
-  expected: readonly ExpectedAnswer[],
+  answers: readonly RawResponse[],
+  expected: readonly ExpectedResponse[],
 ): Promise<void> {
   expect(answers.map(summary)).toEqual(
     expected.map(({ status, error, isHead }) => [status, isHead ? undefined : error]),
   );
-  for (const [index, answer] of answers.entries()) {
+  for (const [index, response] of answers.entries()) {
     const wanted = expected[index] ?? { status: 0 };
-    expectForm(answer, wanted);
-    await expectLogged(service, answer, wanted);
+    expectForm(response, wanted);
+    await expectLogged(service, response, wanted);
   }
 }
 
-function summary({ status, body }: RawAnswer): [number, unknown] {
+function summary({ status, body }: RawResponse): [number, unknown] {
   return [status, body === '' ? undefined : JSON.parse(body).error];
 }
 
-function expectForm(answer: RawAnswer, expected: ExpectedAnswer): void {
-  const { headers, status, body: text } = answer;
+function expectForm(response: RawResponse, expected: ExpectedResponse): void {
+  const { headers, status, body: text } = response;
   // Throws if docs/openapi.json does not have it.
   if (!expected.isHead) documentedAs({ request: undefined, status, headers: Object.fromEntries(headers), body: text });
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -62,27 +62,27 @@ function expectForm(answer: RawAnswer, expected: ExpectedAnswer): void {
   expect(headers.get('cache-control')).toBe(caching);
   expect(headers.get('pragma')).toBe(caching === 'no-store' ? 'no-cache' : undefined);
   expect(headers.get('x-request-id')).toMatch(UUID);
-  expect(headers.has('retry-after')).toBe([429, 503].includes(answer.status));
+  expect(headers.has('retry-after')).toBe([429, 503].includes(response.status));
   // Only what may be cached has a tag.
   expect(headers.has('etag')).toBe(caching !== 'no-store');
   expect([...headers.keys()].filter((name) => !KNOWN_FIELDS.has(name))).toEqual([]);
   for (const [name, value] of Object.entries(wanted)) expect([name, headers.get(name)]).toEqual([name, value]);
   if (!wanted['www-authenticate']) expect(headers.has('www-authenticate')).toBe(false);
   if (expected.error === 'invalid_client' && !expected.isExplained) {
-    expect(answer.body).toBe('{"error":"invalid_client"}');
+    expect(response.body).toBe('{"error":"invalid_client"}');
   }
 
-  const body = answer.body === '' ? {} : JSON.parse(answer.body);
+  const body = response.body === '' ? {} : JSON.parse(response.body);
   expect(typeof body.access_token).toBe(expected.isToken ? 'string' : 'undefined');
   // In a token and in the modulus of a public key, anything may stand by chance.
-  const withoutRandom = answer.text.replaceAll(/"(access_token|n)":"[\w.-]+"/g, '');
+  const withoutRandom = response.text.replaceAll(/"(access_token|n)":"[\w.-]+"/g, '');
   expect(withoutRandom).not.toMatch(SECRETS);
   expect(withoutRandom).not.toMatch(INTERNALS);
 }
 
-/** The one line of the request log with the request id of the answer, and of the audit log for each token request. */
-async function expectLogged(service: HostileService, answer: RawAnswer, expected: ExpectedAnswer): Promise<void> {
-  const id = answer.headers.get('x-request-id') ?? '';
+/** The one line of the request log with the request id of the response, and of the audit log for each token request. */
+async function expectLogged(service: HostileService, response: RawResponse, expected: ExpectedResponse): Promise<void> {
+  const id = response.headers.get('x-request-id') ?? '';
   const lines = () => service.logLines().filter((line) => line.includes(id) && !isAuditLine(line));
   await until(() => lines().length > 0, 'the request is logged');
   expect(lines()).toHaveLength(1);
@@ -106,7 +106,7 @@ export async function expectNextToken(service: HostileService): Promise<void> {
   const exchange = openRawExchange(service.port, service.security);
   exchange.write(post(FORM));
   await exchange.closed;
-  expect(readAnswers(exchange.received()).map(({ status }) => status)).toEqual([200]);
+  expect(readResponses(exchange.received()).map(({ status }) => status)).toEqual([200]);
 }
 
 /** Stops the service, which is as it was: no process has ended, nothing is printed that is secret, and there was no fault. */
@@ -119,7 +119,7 @@ export async function expectUnharmed(service: HostileService): Promise<void> {
   expect(lines.filter((line) => /"stack"|"level":"error"|"status":5/.test(line))).toEqual([]);
 }
 
-function rawOf(answers: readonly RawAnswer[], received: string): string {
+function rawOf(answers: readonly RawResponse[], received: string): string {
   const continued = received.match(/HTTP\/1\.1 100 Continue\r\n\r\n/g) ?? [];
   return [...continued, ...answers.map(({ text }) => text)].join('');
 }

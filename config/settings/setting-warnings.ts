@@ -1,20 +1,20 @@
 import type { Problem } from '../../domain/problem.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import type { Environment, SettingsGroup } from './read-environment.ts';
-import { retiredDoubts } from './retired-settings.ts';
+import { retiredWarnings } from './retired-settings.ts';
 import { brokenBy, settingProblem } from './rules.ts';
 import { SETTINGS_GROUPS } from './settings.ts';
 
 const GROUPS: readonly SettingsGroup[] = Object.values(SETTINGS_GROUPS);
 
 /** What is hardly meant in settings with which the service starts. */
-export function settingDoubts(environment: Environment): readonly Problem[] {
+export function settingWarnings(environment: Environment): readonly Problem[] {
   const rows = Object.assign({}, ...GROUPS.map((group) => group.rows));
   const effective = effectiveSettings(environment, rows);
   const broken = GROUPS.flatMap(({ rules }) => rules?.(effective, undefined) ?? []);
   return [
-    ...retiredDoubts(environment),
-    ...brokenBy('doubt', broken),
+    ...retiredWarnings(environment),
+    ...brokenBy('warning', broken),
     ...Object.keys(rows)
       .filter((name) => environment[`npm_config_${name.toLowerCase()}`])
       .map((name) =>
