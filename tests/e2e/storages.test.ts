@@ -78,25 +78,18 @@ describe('a storage that is added as docs/adding-a-storage.md says', () => {
       join(tree, 'adapters/folder/folder-client-repository.ts'),
       adapter.replaceAll("'../../../", "'../../"),
     );
-    await edit(
-      'config/settings/storage-settings.ts',
-      "['memory', 'sqlite', 'postgres'] as const",
-      "['memory', 'sqlite', 'postgres', 'folder'] as const",
-    );
-    await edit(
-      'config/settings/storage-settings.ts',
-      '    CLIENTS_FILE: ',
-      '    CLIENTS_FOLDER: text().default("."),\n    CLIENTS_FILE: ',
+    await writeFile(
+      join(tree, 'config/storages/folder.ts'),
+      `import { FolderClientRepository } from '../../adapters/folder/folder-client-repository.ts';
+      import type { Storage } from './storage.ts';
+      export const folder: Storage = {
+        openClients: async ({ file, clock }) => ({ clients: new FolderClientRepository(file, clock) }),
+      };`,
     );
     await edit(
       'config/storages.ts',
-      '  async memory({',
-      `  async folder({ configuration: { settings }, clock }) {
-    const { FolderClientRepository } = await import('../adapters/folder/folder-client-repository.ts');
-    return { clients: new FolderClientRepository(settings.CLIENTS_FOLDER, clock) };
-  },
-
-  async memory({`,
+      '  memory: [',
+      "  folder: ['DATABASE_FILE', async () => (await import('./storages/folder.ts')).folder],\n  memory: [",
     );
     const folder = join(tree, 'clients');
     await mkdir(folder);
@@ -105,7 +98,7 @@ describe('a storage that is added as docs/adding-a-storage.md says', () => {
     const port = String(await freePort());
     await using service = runProgram(join(tree, 'config/main.ts'), {
       CLIENT_REPOSITORY: 'folder',
-      CLIENTS_FOLDER: folder,
+      DATABASE_FILE: folder,
       CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt',
       PORT: port,
       MANAGEMENT_PORT: '0',

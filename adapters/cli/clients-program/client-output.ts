@@ -29,7 +29,7 @@ interface ShownClient {
   readonly secret?: string | undefined;
 }
 
-/** One client, with warnings if the service refuses it, and of what is hardly meant. */
+/** One client, with warnings if the service refuses it, and of what is probably a mistake. */
 export function clientOutput({ client, credentials, secret }: ShownClient, messages: readonly string[] = []): Output {
   const { id, client_id, ...rest } = client;
   const once =
