@@ -63,7 +63,7 @@ function givenUrl(environment: Environment, readTextFile: ReadTextFile): Result<
   );
 }
 
-/** A sentence about a variable that is hardly meant like this, to append; empty if there is none. */
+/** A sentence about a variable that is probably a mistake, to append; empty if there is none. */
 function similarNames(environment: Environment, settings: readonly string[]): string {
   const similar = Object.keys(environment).find(
     (name) => environment[name] && !settings.includes(name) && settingMeantBy(name, settings) !== undefined,

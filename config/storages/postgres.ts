@@ -14,7 +14,7 @@ import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { success } from '../../domain/result.ts';
 import type { Storage } from './storage.ts';
 
-/** Registrations, keys and used assertions in tables of PostgreSQL, each with a pool of its own. */
+/** Registrations, keys and used assertions in tables of PostgreSQL, each with its own pool. */
 export const postgres: Storage = {
   openClients({ database, poolSize, needsDetails, log, clock }) {
     return openClientRepository({ ...database, poolSize }, log, clock, needsDetails);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
+import { decodeJwt } from 'jose';
 import type { ClientRow } from '../../application/client-lookup.ts';
 import { manageClients } from '../../config/programs/clients-program.ts';
 import { inspectService } from '../../config/programs/doctor.ts';
@@ -397,6 +398,31 @@ describe('registrations in a file of SQLite', () => {
       expect(await withSecret(second, { resource: 'https://api.test' })).toEqual([200]);
       await run('remove', 'billing', '--yes');
       expect(await withSecret(second)).toEqual([401]);
+    });
+
+    it('gives its tokens the claims, the lifetime and the scopes of one API that update sets', async () => {
+      const client = ['add', 'tenant', '--name', 'Tenant', '--scope', 'read write', '--cost', '4'];
+      const { client_secret } = await run(...client, '--token-claims', '{"tenant":"acme","groups":["a","b"]}');
+      const form = { grant_type: 'client_credentials', client_id: 'tenant', client_secret: String(client_secret) };
+      const token = async (more = {}) => {
+        const { access_token, ...response } = (await requestToken(service.url, { ...form, ...more })).json();
+        return { ...response, ...decodeJwt(String(access_token)) };
+      };
+      expect(await token()).toMatchObject({ tenant: 'acme', groups: ['a', 'b'] });
+      await run('update', 'tenant', '--token-claims', '{"plan":"gold"}', '--token-lifetime', '60');
+      const changed = await token();
+      expect(changed).toMatchObject({ plan: 'gold', expires_in: 60 });
+      expect(changed).not.toHaveProperty('tenant');
+      const resource = 'https://api.test/';
+      await run('update', 'tenant', '--add-resource', resource, '--resource-scope', 'read');
+      expect(await token({ resource, scope: 'read' })).toMatchObject({ scope: 'read', aud: resource });
+      expect((await requestToken(service.url, { ...form, resource, scope: 'write' })).json()).toMatchObject({
+        error: 'invalid_scope',
+      });
+      await run('update', 'tenant', '--token-claims', '', '--token-lifetime', '0');
+      const last = await token();
+      expect(last).toMatchObject({ expires_in: 300 });
+      expect(last).not.toHaveProperty('plan');
     });
 
     it('accepts a signed assertion once', async () => {
