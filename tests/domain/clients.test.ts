@@ -307,6 +307,7 @@ describe('details', () => {
         resources: [],
         claims: {},
         token_lifetime_seconds: null,
+        owner: null,
       });
       expect(documentOf({ ...DETAILS, keys: [...DETAILS.keys, { jwk: JWK }] })).toStrictEqual({
         secrets: [{ secret_id: 'cs-1', name: 'first', client_secret: ENCODED }],
@@ -315,6 +316,7 @@ describe('details', () => {
         resources: DETAILS.resources,
         claims: DETAILS.claims,
         token_lifetime_seconds: 60,
+        owner: 'team-a',
       });
     });
 
