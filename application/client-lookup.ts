@@ -108,7 +108,7 @@ export function candidatesOfRow(
   return readConditions(document, identity).map((claims) => ({ clientId: row.clientId, lookup, claims }));
 }
 
-/** A storage without a single client is in order, and hardly meant like this: for `/readyz` and the log. */
+/** A storage without a single client is allowed, and probably a mistake: for `/readyz` and the log. */
 export const NO_CLIENT: Problem = {
   code: 'no_client_registered',
   text: 'no client is registered, so nobody gets a token',

@@ -6,7 +6,7 @@ import type { HealthCheck } from '../application/ports/health-check.ts';
 import { clientAssertions } from './core/client-assertions.ts';
 import { clientSecrets } from './core/client-secrets.ts';
 import { measureHealth } from './core/health.ts';
-import { auditOutput, registerPorts, storage } from './core/ports.ts';
+import { auditOutput, registerPorts } from './core/ports.ts';
 import {
   type CreateServer,
   managementRoutesOf,
@@ -15,6 +15,7 @@ import {
   publicServer,
 } from './core/servers.ts';
 import { signingKeys } from './core/signing-keys.ts';
+import { storage } from './core/storage.ts';
 import { registerAuthentication, registerUseCases } from './core/use-cases.ts';
 import { closeFeatures, type Feature } from './feature.ts';
 import { exampleResource } from './features/example-resource.ts';
@@ -81,7 +82,7 @@ export async function buildService(configuration: Configuration, given: Given = 
     const directory = add(await keyDirectory(configuration, core));
     const keys = add(signingKeys(settings, core, directory));
     add(clientAssertions(settings, core));
-    const byKey = add(await privateKeyJwt(settings, core))?.method;
+    const byKey = add(await privateKeyJwt(configuration, core))?.method;
     const byIdentity = add(federatedJwt(configuration, core))?.method;
     registerAuthentication(core, settings, { bySecret, byKey, byIdentity });
     registerUseCases(core, settings, add(tokenReuse(settings, core))?.tokens);

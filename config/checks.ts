@@ -57,8 +57,8 @@ export function problemsOf(found: ChecksBeforeStart): readonly Problem[] {
   return all.flatMap(({ state, code = 'problem', ...more }) => (state === 'problem' ? { code, ...more } : []));
 }
 
-/** What is hardly meant, about settings and the files of keys: `SETTING: what: what to do`. */
-export function doubtsIn(found: ChecksBeforeStart): readonly Finding[] {
+/** What is probably a mistake, about settings and the files of keys: `SETTING: what: what to do`. */
+export function warningsIn(found: ChecksBeforeStart): readonly Finding[] {
   const named = (setting: string, findings: readonly Finding[] = []) =>
     findings.map((finding) => ({ ...finding, text: `${setting}: ${finding.text}` }));
   const keys = [...named('KEY_FILE', found['key file']), ...named('KEY_SECRET_FILE', found['key secret'])];

@@ -21,7 +21,7 @@ import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { UsedAssertions } from '../application/ports/used-assertions.ts';
 import type { VerifyAssertion } from '../application/verify-assertion.ts';
 import type { AuditOutput } from './open-audit.ts';
-import type { Storage } from './storages.ts';
+import type { OpenClients } from './storages/storage.ts';
 
 /** The container of one service, with its parts. */
 export type Core = DependencyContainer;
@@ -53,7 +53,7 @@ export const PARTS = {
   ids: token<IdGenerator>('IdGenerator'),
   auditOutput: token<AuditOutput>('AuditOutput'),
   auditLog: token<AuditLog>('AuditLog'),
-  storage: token<Storage>('Storage'),
+  storage: token<OpenClients>('OpenClients'),
   clientRepository: token<ClientRepository>('ClientRepository'),
   verificationQueue: token<VerificationQueue>('VerificationQueue'),
   secretVerifier: token<SecretVerifier>('SecretVerifier'),

@@ -5,7 +5,7 @@ import { NO_CLIENT } from '../application/client-lookup.ts';
 import { problemOf } from '../application/ports/health-check.ts';
 import { inWords } from '../domain/problem.ts';
 import type { Service } from './build.ts';
-import { type ChecksBeforeStart, doubtsIn } from './checks.ts';
+import { type ChecksBeforeStart, warningsIn } from './checks.ts';
 import { PARTS } from './parts.ts';
 import { HOST_NOT_SET } from './settings/platform.ts';
 import type { Settings } from './settings/settings.ts';
@@ -53,7 +53,7 @@ export function startProcess(service: Service, settings: Settings, found: Checks
     log: (event, address) => {
       log.info({ event, ...address, ...(event === 'started' && { version: programVersion() }) });
       if (event !== 'started') return;
-      for (const warning of doubtsIn(found)) {
+      for (const warning of warningsIn(found)) {
         const event = warning.code === HOST_NOT_SET ? warning.code : 'setting_doubtful';
         log.warn({ event, hint: inWords(warning) });
       }

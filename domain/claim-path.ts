@@ -5,7 +5,7 @@ const JSON_POINTER = /^(?:\/(?:[^/~]|~[01])*)+$/;
 
 /**
  * Whether a text is a claim path: a JSON pointer (RFC 6901) such as `/repository_id`, `/kubernetes.io/namespace` or
- * `/https:~1~1sts.amazonaws.com~1/aws_account`. In names, `~1` stands for a slash and `~0` for a tilde; a dot is a dot.
+ * `/https:~1~1sts.amazonaws.com~1/aws_account`. In names, `~1` is a slash and `~0` for a tilde; a dot is a dot.
  */
 export function isClaimPath(text: string): boolean {
   return text.length <= CLAIM_PATH_MAX && JSON_POINTER.test(text);

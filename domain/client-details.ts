@@ -89,13 +89,14 @@ export function withoutEmpty(details: Partial<ClientDetails>): Partial<ClientDet
 }
 
 /** What a problem may be about. */
-type DetailKind = Exclude<keyof ClientDetails, 'clientSecret'>;
+type DetailKind = keyof ClientDetails;
 
 /** The kinds that are lists of entries. */
 export const DETAIL_KINDS = ['secrets', 'keys', 'subjects', 'resources'] as const satisfies DetailKind[];
 
 /** What each kind is called in a clients file. */
 export const DETAIL_FIELDS = {
+  clientSecret: 'client_secret_expires_at',
   secrets: 'secrets',
   keys: 'jwks',
   subjects: 'federated_subjects',
@@ -124,7 +125,7 @@ export interface DetailsProblem {
 export function checkDetails(details: ClientDetails): Result<ClientDetails, DetailsProblem> {
   const { clientSecret, secrets, keys, subjects, resources, claims, tokenLifetimeSeconds, owner } = details;
   const problem =
-    problemOfValue('secrets', ruleOfTime(clientSecret?.expires_at)) ??
+    problemOfValue('clientSecret', ruleOfTime(clientSecret?.expires_at)) ??
     problemOf('secrets', secrets, ({ secret_id }) => secret_id, ruleOfSecret) ??
     problemOf('keys', keys, ({ jwk }) => thumbprintInput(jwk), ruleOfKey) ??
     repeatedKid(keys) ??
@@ -173,12 +174,12 @@ function ruleOfSecret({ secret_id, name, encoded, expires_at }: NamedSecret): st
   if (secret.kind === 'plain' && secretIdOf(secret.reveal()) !== secret_id)
     return 'must begin with its secret_id and a dot';
   if (hasUnprintable(encoded)) return NO_UNPRINTABLE;
-  return ruleOfTime(expires_at);
+  return ruleOfEnd(expires_at);
 }
 
 function ruleOfKey({ jwk, expires_at }: ClientKey): string | undefined {
   const read = readPublicJwk(jwk);
-  return read.ok ? ruleOfTime(expires_at) : read.problem;
+  return read.ok ? ruleOfEnd(expires_at) : read.problem;
 }
 
 function ruleOfSubject({ issuer, subject, claims }: FederatedSubject): string | undefined {
@@ -212,9 +213,14 @@ export function ruleOfOwner(owner: unknown): string | undefined {
 /** 9999-12-31T23:59:59Z. A time in milliseconds is later. */
 const TIME_MAX = 253_402_300_799;
 
+function ruleOfEnd(time: number | undefined): string | undefined {
+  const rule = ruleOfTime(time);
+  return rule && `expires_at ${rule}`;
+}
+
 function ruleOfTime(time = 0): string | undefined {
-  if (!Number.isSafeInteger(time) || time < 0) return 'expires_at must be a time in whole seconds since the epoch';
-  return time > TIME_MAX ? 'expires_at must be before the year 10000, in seconds, not milliseconds' : undefined;
+  if (!Number.isSafeInteger(time) || time < 0) return 'must be a time in whole seconds since the epoch';
+  return time > TIME_MAX ? 'must be before the year 10000, in seconds, not milliseconds' : undefined;
 }
 
 function isText(text: string, maxLength: number): boolean {

@@ -5,7 +5,7 @@ export interface ReasonRow<Code extends string = string> {
   /** For the caller. */
   readonly code: Code;
   /**
-   * `error_description` (RFC 6749 section 5.2): what the developer of a client has to fix. `…` stands for the value in the settings that was
+   * `error_description` (RFC 6749 section 5.2): what the developer of a client has to fix. `…` is the value in the settings that was
    * expected, the fault, or the scope or resource that was asked for: nothing else of the request is reflected. Credentials that were
    * checked get none, since any detail would help an attacker.
    */

@@ -38,8 +38,12 @@ export class GrowingTable {
     this.#widths = columns.map((_, column) =>
       rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), this.#widths[column] ?? 0),
     );
-    const padded = (cell: string, column: number) =>
-      column === columns.length - 1 ? cell : cell.padEnd(this.#widths[column] ?? 0);
-    return rows.map((row) => `${row.map(padded).join('  ')}\n`).join('');
+    return rows
+      .map((row) => {
+        const last = row.findLastIndex((cell) => cell !== '');
+        const padded = row.slice(0, last).map((cell, column) => cell.padEnd(this.#widths[column] ?? 0));
+        return `${[...padded, row[last]].join('  ')}\n`;
+      })
+      .join('');
   }
 }

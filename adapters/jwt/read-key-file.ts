@@ -58,7 +58,7 @@ export function readKeyFile(text: string, algorithm: TokenAlgorithm): Result<Key
       'must have a kid of 1 to 255 printable characters',
     use !== 'sig' && 'must have the use sig, or none',
     alg !== algorithm && `must have the alg ${algorithm}, or none`,
-    // The same key may have signed with RS256, and a key id stands for one algorithm.
+    // The same key may have signed with RS256, and a key id belongs to one algorithm.
     algorithm === 'PS256' &&
       kid !== undefined &&
       jwk?.['alg'] === undefined &&

@@ -8,7 +8,7 @@ import { type TableChange, TableHealth, type TableProbe } from './table-health.t
 /** A schema of the search path in which roles that nobody has to trust can put tables in the place of ours. */
 export interface SharedSchema {
   readonly schema: string;
-  /** The roles, as in a statement, with commas; `public` stands for every role. */
+  /** The roles, as in a statement, with commas; `public` means every role. */
   readonly roles: string;
   /** What they may do with it, or with which of our tables. */
   readonly by: 'create' | 'ownership' | 'create on the database' | `ownership of ${string}`;

@@ -26,7 +26,7 @@ export function lostClients(rows: readonly { readonly name: string }[]): Problem
   return { code: 'table_lost', text, fix: `${BRING_BACK}; an empty one would have every client refused` };
 }
 
-/** A column that a table of ours has, and one of the same name of another application hardly. */
+/** A column of each table that another application's table of the same name is unlikely to have. */
 const OWN_COLUMNS = { clients: 'client_id', key_ring: 'sealed', used_assertions: 'kept_until' };
 
 /** Which of them are there. A table `clients` of any shape is: it is checked elsewhere. */

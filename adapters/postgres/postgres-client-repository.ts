@@ -122,9 +122,9 @@ export async function openClientRepository(
 ) {
   const definition = needsDetails ? { ...CLIENTS, optional: [] } : CLIENTS;
   const table = await openTable('client repository', definition, options, log, FIND_NO_CLIENT);
-  const adapter = new PostgresClientRepository(table.runner, log, clock);
+  const clients = new PostgresClientRepository(table.runner, log, clock);
   // Requests wait for the only connection, and still find their responses in time.
   const costsMs = options.poolSize > 1 ? WHOLE_TABLE_MS : Math.ceil(acquireTimeoutMs(options.deadlineMs) / 4);
   const listRows = () => table.runner.run<ClientRow>(LIST_CLIENTS);
-  return { adapter, listRows, ...followCosts(table, () => adapter.findCosts(costsMs)) };
+  return { clients, listRows, ...followCosts(table, () => clients.findCosts(costsMs)) };
 }

@@ -13,7 +13,7 @@ export interface TableProbe {
   prepare(): Promise<boolean>;
   /** @param isSuspected a fault is known: what only a real write finds out, such as a full disk, is worth one that is undone. */
   check(isSuspected?: boolean): Promise<void>;
-  /** What is hardly meant, although the table can be used. */
+  /** What is probably a mistake, although the table can be used. */
   note?(): Promise<Problem | undefined>;
 }
 

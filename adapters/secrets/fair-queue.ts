@@ -1,9 +1,9 @@
 import type { SlotRequest } from '../../application/ports/verification-slots.ts';
 
-/** Flows of each order whose turns are remembered. With client ids of the greatest length, 10,000 of them need about 4 MB. */
+/** Flows of each order whose turns are kept. With client ids of the greatest length, 10,000 of them need about 4 MB. */
 const FLOWS_MAX = 10_000;
 
-/** Clients and networks whose turns are remembered. */
+/** Clients and networks whose turns are kept. */
 export const SHARES_MAX = 2 * FLOWS_MAX;
 
 /** What all client ids share that are not registered: anybody can invent any number of them. */
@@ -30,8 +30,8 @@ class FairOrder<Item> {
     return this.#waiting.size;
   }
 
-  /** Flows whose turns are remembered. */
-  get remembered(): number {
+  /** Flows whose turns are kept. */
+  get size(): number {
     return this.#next.size;
   }
 
@@ -111,9 +111,9 @@ export class FairQueue<Item extends { readonly request: SlotRequest }> {
     return this.#items.size;
   }
 
-  /** Clients and networks whose turns are remembered, at most {@link SHARES_MAX}. */
+  /** Clients and networks whose turns are kept, at most {@link SHARES_MAX}. */
   get shares(): number {
-    return this.#clients.remembered + this.#networks.remembered;
+    return this.#clients.size + this.#networks.size;
   }
 
   add(item: Item, isRegistered: boolean): void {

@@ -28,7 +28,7 @@ export interface VerificationQueueLimits {
 }
 
 /**
- * The FIFO queue holds 0.2 s of a core's work at cost 10. Ten seconds are as long as callers commonly wait: after a restart
+ * The FIFO queue holds about 0.26 s of a core's work at cost 10. Ten seconds are as long as callers commonly wait: after a restart
  * nobody is refused while the cores can verify in this time what arrives at once.
  */
 export const VERIFICATION_QUEUE_LIMITS: VerificationQueueLimits = {
@@ -42,7 +42,7 @@ export const VERIFICATION_QUEUE_LIMITS: VerificationQueueLimits = {
 };
 
 /**
- * The FIFO queue holds 0.2 s of a core's work. Many clients with keys share a process, and they wait in it as long as their
+ * The FIFO queue holds about 0.26 s of a core's work. Many clients with keys share a process, and they wait in it as long as their
  * assertions are right. One that waits holds its body, up to 16 KiB. An assertion cannot be guessed, so all may wait.
  */
 export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
@@ -56,7 +56,7 @@ export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
 };
 
 /**
- * In this part of the waiting time a verification may begin. Those that begin later would end after their response: under a lasting
+ * The fraction of the waiting time in which a verification may still begin. Those that begin later would end after their response: under a lasting
  * overload, in which each request comes to its turn just before its time is over, nearly all would.
  */
 const STARTS_UNTIL = 0.9;
@@ -77,8 +77,8 @@ interface Attempt {
  * full, and until nobody waits there any more, further requests wait in the overflow queue, which clients and networks share
  * fairly; all unregistered ids count as one client. There, only a right secret is answered when it is verified. Every other
  * request gets 503 exactly when the waiting time is over, or when four newer ones of its client id and network have come, whether
- * it was verified or not: behind a burst of guesses, the next secret does not wait for them. A flood hardly delays a client with a valid secret, and neither an
- * answer nor its time tells a wrong secret from an unknown id. Decision 0202 has the reasons.
+ * it was verified or not: behind a burst of guesses, the next secret does not wait for them. A flood hardly delays a client with a valid secret, and neither a
+ * response nor its time tells a wrong secret from an unknown id. Decision 0202 has the reasons.
  */
 export class VerificationQueue implements VerificationSlots {
   readonly #limits: VerificationQueueLimits;
@@ -117,7 +117,7 @@ export class VerificationQueue implements VerificationSlots {
     return { running, fifo: this.#fifo.size, overflow: this.#overflow.size, unanswered };
   }
 
-  /** Clients and networks whose share of the overflow queue is remembered. */
+  /** Clients and networks whose share of the overflow queue is kept. */
   get shares(): number {
     return this.#overflow.shares;
   }

@@ -14,7 +14,7 @@ export function memoryLimit(total = totalmem(), constrained = process.constraine
  * request with all that it may send. In bytes; docs/operate.md has the same figures.
  */
 const BESIDE_CONNECTIONS_BYTES = 192 * 2 ** 20;
-export const CONNECTION_BYTES = { plain: 64 * 2 ** 10, tls: 128 * 2 ** 10 };
+const CONNECTION_BYTES = { plain: 64 * 2 ** 10, tls: 128 * 2 ** 10 };
 
 /** A service that cannot have as many connections is of no use, however little memory there is. */
 const CONNECTIONS_MIN = 64;

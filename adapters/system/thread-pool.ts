@@ -1,7 +1,7 @@
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 
 /** How much work of each kind runs in libuv's pool of threads at once. */
-export interface PoolBounds {
+interface PoolBounds {
   /** BCrypt checks and hashes. */
   readonly bcrypt: number;
   /** Expensive verifications of assertions. */

@@ -76,7 +76,7 @@ export class Watchdog {
 }
 
 /** What the main thread has used of the CPU. */
-export interface CpuUse {
+interface CpuUse {
   /** Milliseconds in which it ran. */
   readonly ms: number;
   /** Whether it runs, or waits for a CPU. */

@@ -20,8 +20,8 @@ import { type NamedSecretRequest, newSecret, type SecretParts, type SecretReques
 /** Valid secrets that a client may have: the one in use, and the one that replaces it. */
 const VALID_SECRETS_MAX = 2;
 
-/** Entries to add. */
-export type AddedDetails = Partial<Pick<ClientDetails, 'keys' | 'subjects' | 'resources'>>;
+/** Entries to add, and what replaces the claims or the lifetime. */
+export type AddedDetails = Partial<Omit<ClientDetails, 'clientSecret' | 'secrets'>>;
 
 /** What replaces the name or the scope; undefined for what stays. */
 type Names = Readonly<Record<'clientName' | 'scope', string | undefined>>;
@@ -167,12 +167,13 @@ function renamed({ clientName, scope }: Names): Result<ClientEdit, RegistrationP
 
 /** Nothing is checked if nothing is added: what another program has written may break a rule, and entries can be removed. */
 function including(
-  { keys = [], subjects = [], resources = [] }: AddedDetails,
+  { keys = [], subjects = [], resources = [], ...ofTokens }: AddedDetails,
   details: ClientDetails,
 ): Result<ClientEdit, DetailsProblem> {
-  if (keys.length + subjects.length + resources.length === 0) return success({});
+  if (keys.length + subjects.length + resources.length + Object.keys(ofTokens).length === 0) return success({});
   return detailsEdit({
     ...details,
+    ...ofTokens,
     keys: [...details.keys, ...keys],
     subjects: [...details.subjects, ...subjects],
     resources: [...details.resources, ...resources],

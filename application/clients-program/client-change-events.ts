@@ -23,6 +23,8 @@ function eventOf(changed: ClientChange & { readonly kind: 'client' }, common: Ch
   if (after === undefined) return before ? [{ event: 'client_removed', ...common, client_id, before }] : [];
   if (before === undefined) return [{ event: 'client_added', ...common, client_id, after }];
   const fields = differing(before, after);
+  // Only the names are shown, and they may be the same.
+  if (claimsOf(changed.before) !== claimsOf(changed.after) && !fields.includes('claims')) fields.push('claims');
   // A lock, which changes the stored text too, is shown as the state.
   const isNewSecret = secretOf(changed.before) !== secretOf(changed.after);
   const names = isNewSecret ? [...fields, 'client_secret' as const] : fields;
@@ -45,7 +47,7 @@ function recorded(stored: StoredClient | undefined, now: number): RecordedClient
     keys: keys.map(({ key_id, kid, expires_at }) => ({ key_id, kid, expires_at })),
     federated_subjects,
     resources,
-    claims: Object.keys(claims),
+    claims: Object.keys(Object(claims)),
     token_lifetime_seconds,
     owner,
   };
@@ -55,7 +57,11 @@ function secretOf(stored: StoredClient | undefined): string {
   return unlock(stored?.client.clientSecret ?? '');
 }
 
-function differing(before: RecordedClient, after: RecordedClient): readonly (keyof RecordedClient)[] {
+function claimsOf(stored: StoredClient | undefined): string {
+  return JSON.stringify(stored?.details.claims);
+}
+
+function differing(before: RecordedClient, after: RecordedClient): (keyof RecordedClient)[] {
   const fields = Object.keys(after) as (keyof RecordedClient)[];
   return fields.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]));
 }

@@ -10,7 +10,8 @@ export interface ListedPage {
   readonly weak: readonly string[];
 }
 
-export type ListedClient = ClientDocument & Pick<CredentialsDocument, 'authentication_methods'>;
+export type ListedClient = ClientDocument &
+  Pick<CredentialsDocument, 'authentication_methods' | 'resources' | 'claims' | 'token_lifetime_seconds'>;
 
 export interface ListRequest extends ClientRange {
   /** Only clients of this state. */
@@ -35,10 +36,10 @@ export async function* listClients(
       .map((one) => ({ ...describeClient(one, clock.now()), isWeak: isWeak(one, clock.now()) }))
       .filter(({ client }) => state === undefined || client.state === state)
       .slice(0, left);
-    const clients = page.map(({ client, credentials: { authentication_methods } }) => ({
-      ...client,
-      authentication_methods,
-    }));
+    const clients = page.map(({ client, credentials }) => {
+      const { authentication_methods, resources, claims, token_lifetime_seconds } = credentials;
+      return { ...client, authentication_methods, resources, claims, token_lifetime_seconds };
+    });
     const weak = page.flatMap((one) => (one.isWeak ? one.client.client_id : []));
     if (page.length > 0) yield { clients, weak };
     left -= page.length;

@@ -17,7 +17,7 @@ export interface UnusableKey {
   readonly reason: string;
 }
 
-/** The most revoked keys that are remembered beyond the rows of the ring; as many again that were usable here. */
+/** The most revoked keys that are kept beyond the rows of the ring; as many again that were usable here. */
 const REVOKED_MAX = 10_000;
 
 /**

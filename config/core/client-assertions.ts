@@ -28,8 +28,8 @@ export function clientAssertions(settings: Settings, core: Core): Feature | unde
       const overflowHelp =
         'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.';
       values.gauge('auth_assertion_verifications_overflow', overflowHelp, load.overflow, limits.unanswered);
-      const rememberedHelp = 'Clients and addresses whose share of the overflow queue of assertions is remembered.';
-      values.gauge('auth_assertion_verification_shares', rememberedHelp, shares, SHARES_MAX);
+      const sharesHelp = 'Clients and addresses whose share of the overflow queue of assertions is kept.';
+      values.gauge('auth_assertion_verification_shares', sharesHelp, shares, SHARES_MAX);
     },
   };
 }

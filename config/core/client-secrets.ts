@@ -68,7 +68,7 @@ export async function clientSecrets({ settings, clients }: Configuration, core: 
         'The bound of auth_secret_verifications_waiting. The FIFO queue is bounded by the work in it.',
         { overflow: limits.unanswered },
       );
-      const sharesHelp = 'Clients and addresses whose share of the overflow queue is remembered.';
+      const sharesHelp = 'Clients and addresses whose share of the overflow queue is kept.';
       values.gauge('auth_secret_verification_shares', sharesHelp, shares, SHARES_MAX);
       const costHelp = 'The highest BCrypt cost of a refusal of invalid_client.';
       values.gauge('auth_refusal_cost', costHelp, Math.max(...bcrypt.costs));

@@ -15,7 +15,6 @@ import type { Feature } from '../feature.ts';
 import { openAudit } from '../open-audit.ts';
 import { type Core, PARTS, part } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import { databaseOptions, openStorage } from '../storages.ts';
 
 /** What every part may need: log, clocks, ids, metrics, the audit log, what makes keys, and what admits requests. */
 export function registerPorts(core: Core, { settings, keyFile }: Configuration, lines: Lines | undefined): void {
@@ -62,23 +61,4 @@ export function auditOutput(core: Core): Feature {
       values.gauge('auth_audit_buffered_bytes', help, measured.bufferedBytes, measured.bufferedBytesMax);
     },
   };
-}
-
-/** Opens where the registrations are, and registers what is read there. */
-export async function storage(configuration: Configuration, core: Core): Promise<Feature> {
-  const log = core.resolve(PARTS.log);
-  const opened = await openStorage({
-    configuration,
-    clock: core.resolve(PARTS.clock),
-    ids: core.resolve(PARTS.ids),
-    log: createStateLog(log),
-    database: {
-      ...databaseOptions(configuration.settings, log, core.resolve(PARTS.processMetrics)),
-      mayCreate: core.resolve(PARTS.mayCreateTables),
-    },
-  });
-  core.registerInstance(PARTS.storage, opened);
-  part(core, PARTS.clientRepository, () => opened.clients);
-  const { dependency } = opened;
-  return dependency === undefined ? {} : { checks: [dependency], close: () => dependency.close() };
 }

@@ -1,18 +1,15 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { inspectRows } from '../../application/client-lookup.ts';
 import { type HealthCheck, problemOf } from '../../application/ports/health-check.ts';
 import { type Finding, fine } from '../../domain/finding.ts';
 import { problemIn } from '../../domain/problem.ts';
-import { registerPorts, storage } from '../core/ports.ts';
+import { registerPorts } from '../core/ports.ts';
+import { needsOf, storage } from '../core/storage.ts';
 import { closeFeatures, type Feature } from '../feature.ts';
 import { keyDirectory } from '../features/key-directory.ts';
-import { openUses } from '../features/private-key-jwt.ts';
 import { linesTo } from '../lines-to.ts';
 import { type Core, createCore, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import type { Settings } from '../settings/settings.ts';
-import { databaseTables } from '../storages.ts';
+import { openStorage } from '../storages.ts';
 
 /** What a store is checked by while it is usable, beside its health. */
 type Opened = Feature & { readonly inspect?: () => Promise<readonly Finding[]> };
@@ -25,14 +22,18 @@ type Open = (configuration: Configuration, core: Core) => Promise<Opened | undef
  */
 export async function checkStores(configuration: Configuration): Promise<readonly Finding[]> {
   const { settings } = configuration;
-  const session = settings.CLIENT_REPOSITORY === 'postgres' ? await inspectSessionOf(settings) : undefined;
-  // Otherwise each store would have the same fault.
-  if (session?.isUsable === false) return session.findings;
-  const findings = [...(session?.findings ?? [])];
   const core = createCore();
   const lines = linesTo(() => {});
   registerPorts(core, configuration, lines);
   core.registerInstance(PARTS.mayCreateTables, false);
+  const { inspect } = await openStorage(settings);
+  const uses = {
+    keys: settings.KEY_DIRECTORY === 'database',
+    assertions: settings.CLIENT_AUTHENTICATION_METHODS.includes('private_key_jwt'),
+  };
+  const session = await inspect?.(needsOf(configuration, core), uses);
+  const findings = [...(session?.findings ?? [])];
+  if (session?.isUsable === false) return findings;
   for (const open of openersOf(configuration)) {
     const found = await checkStore(() => open(configuration, core));
     findings.push(...found);
@@ -42,25 +43,12 @@ export async function checkStores(configuration: Configuration): Promise<readonl
   return findings;
 }
 
-/** The driver is loaded only where it is used. */
-async function inspectSessionOf(settings: Settings) {
-  const { inspectSession } = await import('../../adapters/postgres/doctor/inspect-session.ts');
-  const { connections } = await databaseTables(settings);
-  return inspectSession({
-    url: settings.DATABASE_URL?.reveal() ?? '',
-    hasKeys: settings.KEY_DIRECTORY === 'database',
-    connections: connections + settings.DATABASE_POOL_SIZE,
-  });
-}
-
 function openersOf({ settings }: Configuration): readonly Open[] {
-  const { CLIENT_REPOSITORY: repository, CLIENT_AUTHENTICATION_METHODS: methods, DATABASE_FILE: file } = settings;
-  // The ring of SQLite is a file that the service makes when it starts.
-  const hasRing = repository !== 'sqlite' || existsSync(`${resolve(file ?? '')}.keys`);
+  const { CLIENT_REPOSITORY: repository, CLIENT_AUTHENTICATION_METHODS: methods } = settings;
   return [
     ...(repository === 'memory' ? [] : [clients]),
-    ...(hasRing ? [keyDirectory] : []),
-    ...(repository === 'postgres' && methods.includes('private_key_jwt') ? [usedAssertions] : []),
+    keyDirectory,
+    ...(methods.includes('private_key_jwt') ? [usedAssertions] : []),
   ];
 }
 
@@ -78,9 +66,10 @@ async function clients(configuration: Configuration, core: Core): Promise<Opened
   return { ...feature, inspect: async () => inspectRows(await listRows().catch(() => []), now()) };
 }
 
-async function usedAssertions({ settings }: Configuration, core: Core): Promise<Feature> {
-  const { dependency } = await openUses(settings, core);
-  return { checks: [dependency], close: () => dependency.close() };
+async function usedAssertions(configuration: Configuration, core: Core): Promise<Feature | undefined> {
+  const { openUsedAssertions } = await openStorage(configuration.settings);
+  const opened = await openUsedAssertions?.(needsOf(configuration, core, 'used assertions'));
+  return opened && { checks: [opened.dependency], close: () => opened.dependency.close() };
 }
 
 async function checkStore(open: () => Promise<Opened | undefined>): Promise<readonly Finding[]> {

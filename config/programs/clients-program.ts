@@ -2,23 +2,22 @@ import { runClients } from '../../adapters/cli/clients-program/run-clients.ts';
 import { explainCommand } from '../../adapters/cli/federated-jwt/explain-command.ts';
 import type { Input } from '../../adapters/cli/read-secret.ts';
 import { Terminal } from '../../adapters/cli/terminal.ts';
-import { formatClient, readDetails, streamClientsFile } from '../../adapters/files/clients-file.ts';
+import { formatClient, streamClientsFile } from '../../adapters/files/clients-file.ts';
 import { bcryptEncoder, bcryptMatcher } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
-import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { secretFiles } from '../../adapters/system/secret-files.ts';
 import { RandomIdGenerator, randomSecret, SystemClock } from '../../adapters/system/system.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
-import type { ClientChange } from '../../application/ports/client-store.ts';
 import { RecordChanges } from '../../application/record-changes.ts';
-import { failure, type Result, success } from '../../domain/result.ts';
+import { failure, success } from '../../domain/result.ts';
 import { createHashing } from '../pool-work.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
 import { secretSources } from '../settings/secret-sources.ts';
 import { dryRunKeptByNpm, npmHint } from '../settings/setting-warnings.ts';
+import { openPrograms } from '../storages.ts';
 import { openProgramAudit, type ProgramStreams } from './open-program-audit.ts';
 import { readRuleCheck } from './rule-check.ts';
 
@@ -40,10 +39,12 @@ export function manageClients(
     if (!checkRule.ok) return checkRule;
     const audit = await openProgramAudit(environment, streams.stderr);
     if (!audit.ok) return audit;
+    const database = databaseOf(environment, readTextFile);
+    if (!database.ok) return database;
+    const { openClientStore } = await openPrograms(database.value);
+    const warn = (message: string) => terminal.say([message]);
     const recorder = new RecordChanges(audit.value, clientChangeEvents);
-    const opened = await openStore(environment, recorder, (message) => terminal.say([message]));
-    if (!opened.ok) return opened;
-    const store = opened.value;
+    const store = await openClientStore({ ...database.value, warn }, recorder);
     const sources = { clock, generateSecret: randomSecret, ids: new RandomIdGenerator() };
     const hashes = { encodeSecret, matchSecret: bcryptMatcher(hashing.run), secretFiles };
     const parts = { store, ...hashes, checkRule: checkRule.value, ...sources };
@@ -81,21 +82,4 @@ export function manageClients(
     formatClient,
     version: programVersion(),
   });
-}
-
-/** The storage that the environment names. */
-async function openStore(
-  environment: Environment,
-  recorder: RecordChanges<ClientChange>,
-  warn: (message: string) => void,
-): Promise<Result<SqlClientStore, string>> {
-  const database = databaseOf(environment, readTextFile);
-  if (!database.ok) return database;
-  if (database.value.file !== undefined) {
-    const { openClientsFile } = await import('../../adapters/sqlite/clients-program/sqlite-clients-database.ts');
-    return success(new SqlClientStore(openClientsFile(database.value.file), readDetails, recorder));
-  }
-  // Loaded here, since the ORM takes longer to load than everything else. Help pages and `hash` do not need it.
-  const { openClientsDatabase } = await import('../../adapters/postgres/clients-program/postgres-clients-database.ts');
-  return success(new SqlClientStore(await openClientsDatabase(database.value.url, warn), readDetails, recorder));
 }

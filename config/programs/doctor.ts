@@ -102,7 +102,7 @@ function warningsAboutClient({ clientId, clientSecret, scope }: NewClient, posit
     scope: scope.includes(',') ? 'separate scopes by spaces: a comma is part of a scope' : undefined,
   };
   return Object.entries(fixes).flatMap(([field, fix]) =>
-    fix === undefined ? [] : [note(`CLIENTS_FILE: entry ${position}: ${field} is hardly meant like this`, fix)],
+    fix === undefined ? [] : [note(`CLIENTS_FILE: entry ${position}: ${field} is probably a mistake`, fix)],
   );
 }
 

@@ -9,7 +9,7 @@ const { HOST, PORT, BASE_URL } = listening.rows;
 const { TOKEN_LIFETIME_SECONDS, TOKEN_AUDIENCE } = tokens.rows;
 
 /** The settings that matter first. */
-export const FIRST_SETTINGS = {
+const FIRST_SETTINGS = {
   ...{ ...profile.rows, CLIENT_REPOSITORY, CLIENTS_FILE, DATABASE_FILE, DATABASE_URL, HOST, PORT, BASE_URL },
   ...{ PUBLIC_METADATA: metadata.rows.PUBLIC_METADATA, TOKEN_LIFETIME_SECONDS, TOKEN_AUDIENCE },
 };

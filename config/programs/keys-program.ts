@@ -9,6 +9,7 @@ import { success } from '../../domain/result.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
 import { npmHint } from '../settings/setting-warnings.ts';
+import { openPrograms } from '../storages.ts';
 import { openProgramAudit, type ProgramStreams } from './open-program-audit.ts';
 
 /** The program of `npm run keys`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
@@ -23,17 +24,10 @@ export function manageKeys(
     if (!database.ok) return database;
     const audit = await openProgramAudit(environment, streams.stderr);
     if (!audit.ok) return audit;
-    const recorder = new RecordChanges(audit.value, keyChangeEvents);
-    if (database.value.file !== undefined) {
-      const { keyRingFileOf, SqliteKeyRing } = await import('../../adapters/sqlite/key-directory/sqlite-key-ring.ts');
-      return success(SqliteKeyRing.open(keyRingFileOf(database.value.file), recorder));
-    }
-    // Loaded here, since the ORM takes longer to load than everything else. Help pages do not need it.
-    const { PostgresKeyRingRecords } = await import(
-      '../../adapters/postgres/keys-program/postgres-key-ring-records.ts'
-    );
+    const { openKeyRing } = await openPrograms(database.value);
     const warn = (message: string) => new Terminal(streams).say([message]);
-    return success(await PostgresKeyRingRecords.open(database.value.url, recorder, warn));
+    const recorder = new RecordChanges(audit.value, keyChangeEvents);
+    return success(await openKeyRing({ ...database.value, warn }, recorder));
   }
 
   const hint = npmHint('keys', ['json'], environment);

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { OpenExplanation } from '../../adapters/cli/federated-jwt/explain-command.ts';
 import { fetchIssuerKeys, KEY_SET_TIMEOUT_MS } from '../../adapters/http-client/federated-jwt/fetch-issuer-keys.ts';
 import { NodeCryptoAssertionVerifier } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
@@ -51,12 +52,16 @@ export async function openExplain(environment: Environment): Promise<Result<Open
 async function openRules(configuration: Configuration) {
   const { DATABASE_URL, DATABASE_DEADLINE_MS: deadlineMs } = configuration.settings;
   try {
-    const { clients, dependency } = await openStorage({
-      configuration,
+    const { openClients } = await openStorage(configuration.settings);
+    const { clients, dependency } = await openClients({
+      clients: configuration.clients,
+      file: resolve(configuration.settings.DATABASE_FILE ?? ''),
+      database: { url: DATABASE_URL?.reveal() ?? '', deadlineMs },
+      poolSize: configuration.settings.DATABASE_POOL_SIZE,
+      needsDetails: true,
       clock: new SystemClock(),
       ids: new RandomIdGenerator(),
       log: () => {},
-      database: { url: DATABASE_URL?.reveal() ?? '', deadlineMs },
     });
     return { clients, close: async () => dependency?.close() };
   } catch (fault) {

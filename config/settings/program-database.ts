@@ -10,8 +10,12 @@ const URL_NAMES = ['DATABASE_URL', 'DATABASE_URL_FILE'];
 const NOT_MANAGED = 'and this program does not manage a clients file, which you edit';
 const NAME_ONE = 'set DATABASE_FILE (SQLite) or DATABASE_URL (PostgreSQL) in the environment.';
 
-/** Where the registrations are: in a file of SQLite, or in PostgreSQL. */
-type Database = { readonly file: string } | { readonly file: undefined; readonly url: string };
+/** Where the registrations are. What the storage does not need is empty. */
+interface Database {
+  readonly CLIENT_REPOSITORY: 'sqlite' | 'postgres';
+  readonly file: string;
+  readonly url: string;
+}
 
 /**
  * Where a program finds the registrations: CLIENT_REPOSITORY says it, or the only setting that names a database. Fails
@@ -28,14 +32,14 @@ export function databaseOf(environment: Environment, readTextFile: ReadTextFile)
   }
   if (repository === 'postgres' || (repository !== 'sqlite' && !file)) {
     const url = databaseUrlOf(environment, readTextFile);
-    return url.ok ? success({ file: undefined, url: url.value }) : url;
+    return url.ok ? success({ CLIENT_REPOSITORY: 'postgres', file: '', url: url.value }) : url;
   }
   if (!file) return failure('DATABASE_FILE: must be set if CLIENT_REPOSITORY is sqlite.');
   return repository !== 'sqlite' && hasUrl
     ? failure(
         'DATABASE_FILE: is set, and so is DATABASE_URL: unset one of them, or set CLIENT_REPOSITORY to sqlite or postgres.',
       )
-    : success({ file: resolve(file) });
+    : success({ CLIENT_REPOSITORY: 'sqlite', file: resolve(file), url: '' });
 }
 
 /** The URL of a program that needs no other setting. Fails with the setting and the rule, never with a value. */
@@ -59,7 +63,7 @@ function givenUrl(environment: Environment, readTextFile: ReadTextFile): Result<
   );
 }
 
-/** A sentence about a variable that is hardly meant like this, to append; empty if there is none. */
+/** A sentence about a variable that is probably a mistake, to append; empty if there is none. */
 function similarNames(environment: Environment, settings: readonly string[]): string {
   const similar = Object.keys(environment).find(
     (name) => environment[name] && !settings.includes(name) && settingMeantBy(name, settings) !== undefined,

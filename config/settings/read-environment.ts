@@ -16,7 +16,7 @@ export interface SettingsGroup<Rows extends z.ZodRawShape = z.ZodRawShape> {
    */
   readonly rows: Rows;
   /**
-   * What is wrong or hardly meant with texts that are right by themselves: `refuse` and `warning`.
+   * What is wrong, or probably a mistake, with texts that are right by themselves: `refuse` and `warning`.
    *
    * @param given the texts that count, without defaults.
    * @param values undefined as long as a text is wrong by itself.

@@ -15,7 +15,7 @@ export function refuse(isBroken: unknown, setting: string, rule: string, fix?: s
   return isBroken ? [{ state: 'problem', ...settingProblem(setting, rule, fix) }] : [];
 }
 
-/** The same for what is allowed and hardly meant: the service starts, and says so. */
+/** The same for what is allowed and probably a mistake: the service starts, and says so. */
 export function warning(isOdd: unknown, setting: string, text: string, fix: string): readonly RuleBroken[] {
   return isOdd ? [{ state: 'warning', ...settingProblem(setting, text, fix) }] : [];
 }

@@ -17,7 +17,7 @@ export function listeningHost() {
   return z.string().refine((value) => isIP(value) !== 0 || /^[\w-]+(\.[\w-]+)*\.?$/.test(value), rule);
 }
 
-export function oneOf<const Choices extends readonly [string, ...string[]]>(...choices: Choices) {
+export function oneOf<const Choice extends string>(...choices: readonly Choice[]) {
   const rule = choices.join(' or ');
   return z
     .enum(choices, { error: ({ input }) => (input === undefined ? `must be set, to ${rule}` : `must be ${rule}`) })

@@ -7,7 +7,7 @@ import { SETTINGS_GROUPS } from './settings.ts';
 
 const GROUPS: readonly SettingsGroup[] = Object.values(SETTINGS_GROUPS);
 
-/** What is hardly meant in settings with which the service starts. */
+/** What is probably a mistake in settings with which the service starts. */
 export function settingWarnings(environment: Environment): readonly Problem[] {
   const rows = Object.assign({}, ...GROUPS.map((group) => group.rows));
   const effective = effectiveSettings(environment, rows);

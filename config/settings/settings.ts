@@ -7,10 +7,10 @@ import { audit, listening, shutdown } from './listening-settings.ts';
 import { withHostOfPlatform } from './platform.ts';
 import { type Environment, readEnvironment, type SettingsGroup, type ValuesOf } from './read-environment.ts';
 import { retiredProblems, withoutRetired } from './retired-settings.ts';
-import { type StorageName, storage } from './storage-settings.ts';
+import { storage } from './storage-settings.ts';
 import { authentication, metadata, profile, secrets, tokens } from './token-settings.ts';
 
-export { KEYS_IN_MEMORY, type StorageName };
+export { KEYS_IN_MEMORY };
 
 /** An unknown name with one of these prefixes is a typo. */
 const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_', 'AUDIT_', 'SERVICE_'];

@@ -1,14 +1,10 @@
 import { z } from 'zod';
 import { SecretText } from '../../adapters/system/secret-text.ts';
+import { placeOf, STORAGE_NAMES } from '../storages.ts';
 import { databaseUrlProblem } from './database-url.ts';
 import { settingsGroup } from './read-environment.ts';
 import { refuse, warning } from './rules.ts';
 import { oneOf, text, wholeNumber } from './setting-kinds.ts';
-
-/** What config/storages.ts opens. */
-const STORAGE_NAMES = ['memory', 'sqlite', 'postgres'] as const;
-
-export type StorageName = (typeof STORAGE_NAMES)[number];
 
 /** Where registrations are stored. */
 export const storage = settingsGroup({
@@ -46,27 +42,25 @@ export const storage = settingsGroup({
   rules(given) {
     const { CLIENT_REPOSITORY: repository, CLIENTS_FILE: clients, DATABASE_FILE: file, DATABASE_URL: url } = given;
     const { DATABASE_URL_FILE: urlFile } = given;
-    const required = (setting: string, of: StorageName) =>
-      refuse(repository === of && !given[setting], setting, `is required if CLIENT_REPOSITORY is ${of}`);
+    const place = placeOf(repository);
+    const isGiven = place === 'DATABASE_URL' ? url || urlFile : place === undefined || given[place];
     return [
-      ...required('CLIENTS_FILE', 'memory'),
-      ...required('DATABASE_FILE', 'sqlite'),
-      ...(urlFile ? [] : required('DATABASE_URL', 'postgres')),
+      ...refuse(!isGiven, place ?? '', `is required if CLIENT_REPOSITORY is ${repository}`),
       ...refuse(url && urlFile, 'DATABASE_URL', 'must not be set if DATABASE_URL_FILE is set'),
       ...warning(
-        repository !== 'memory' && clients,
+        place !== 'CLIENTS_FILE' && clients,
         'CLIENTS_FILE',
         'has no effect without CLIENT_REPOSITORY=memory',
         'leave it out, or npm run clients -- import <file>',
       ),
       ...warning(
-        repository !== 'sqlite' && file,
+        place !== 'DATABASE_FILE' && file,
         'DATABASE_FILE',
         'has no effect without CLIENT_REPOSITORY=sqlite',
         'set that, or leave it out',
       ),
       ...warning(
-        repository !== 'postgres' && (url || urlFile),
+        place !== 'DATABASE_URL' && (url || urlFile),
         'DATABASE_URL',
         'has no effect, since CLIENT_REPOSITORY is not postgres',
         'set CLIENT_REPOSITORY=postgres, or leave it out',

@@ -70,7 +70,7 @@ export const secrets = settingsGroup({
   },
 });
 
-/** The only text that nobody can choose for the operator. */
+/** Only the operator knows this value. */
 const WHAT_AUDIENCE =
   'write the URL of the API that clients call with the token, such as https://api.example.com, ' +
   'which it finds in claim aud';

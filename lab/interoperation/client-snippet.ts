@@ -2,9 +2,11 @@ import { freePort } from '../../tests/support/free-port.ts';
 import {
   GOOD_CLIENT,
   GOOD_SECRET,
+  PLAIN_CLIENT,
   type ServiceUnderTest,
   startServiceUnderTest,
 } from '../../tests/support/running-service.ts';
+import { CLIENT_WITH_CLAIMS } from './client-with-claims.ts';
 
 /** A client of docs/getting-a-token.md, and what the page says about it. */
 export interface ClientSnippet {
@@ -55,12 +57,12 @@ export const STANDARD = {
   EXAMPLE_RESOURCE: 'true',
 };
 
-/** A service with public metadata whose base URL is where it listens, since clients compare the two. */
+/** A service with public metadata whose base URL is where it listens, since clients compare the two. Its tokens have claims of the client. */
 export async function startServiceForClients(
   environment: Readonly<Record<string, string>> = {},
-  clients?: readonly Readonly<Record<string, unknown>>[],
+  clients: readonly Readonly<Record<string, unknown>>[] = [CLIENT_WITH_CLAIMS, PLAIN_CLIENT],
 ): Promise<ServiceUnderTest> {
   const port = await freePort();
   const own = { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, PUBLIC_METADATA: 'true' };
-  return startServiceUnderTest({ environment: { ...own, ...environment }, ...(clients && { clients }) });
+  return startServiceUnderTest({ environment: { ...own, ...environment }, clients });
 }

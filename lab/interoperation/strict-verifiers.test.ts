@@ -13,6 +13,7 @@ import {
   type ServiceUnderTest,
   startServiceUnderTest,
 } from '../../tests/support/running-service.ts';
+import { CLAIMS, CLIENT_WITH_CLAIMS } from './client-with-claims.ts';
 
 const AUDIENCE = 'https://api.test';
 const CLIENT_ID = GOOD_CLIENT.client_id;
@@ -26,7 +27,8 @@ interface Issuer {
 }
 
 async function startIssuer(environment: Readonly<Record<string, string>>): Promise<Issuer> {
-  const service = await startServiceUnderTest({ environment: { PUBLIC_METADATA: 'true', ...environment } });
+  const settings = { PUBLIC_METADATA: 'true', ...environment };
+  const service = await startServiceUnderTest({ environment: settings, clients: [CLIENT_WITH_CLAIMS] });
   return {
     service,
     token: await getAccessToken(service.url, CLIENT_ID, GOOD_SECRET),
@@ -50,9 +52,10 @@ beforeAll(async () => {
 
 afterAll(() => Promise.all([strict, elsewhere, plain].map(({ service }) => service.stop())));
 
-/** All claims of RFC 9068 section 2.2 and nbf, and no others. */
+/** All claims of RFC 9068 section 2.2 and of the client, nbf, and no others. */
 function expectProfileClaims(claims: unknown): void {
   expect(claims).toEqual({
+    ...CLAIMS,
     iss: ISSUER,
     sub: CLIENT_ID,
     aud: AUDIENCE,

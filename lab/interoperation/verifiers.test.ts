@@ -11,6 +11,7 @@ import {
   type ServiceUnderTest,
   startServiceUnderTest,
 } from '../../tests/support/running-service.ts';
+import { CLAIMS, CLIENT_WITH_CLAIMS } from './client-with-claims.ts';
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 const AUDIENCE = GOOD_CLIENT.client_id;
@@ -22,7 +23,7 @@ let keySet: JSONWebKeySet;
 let publicKey: KeyObject;
 
 beforeAll(async () => {
-  service = await startServiceUnderTest({ environment: { PUBLIC_METADATA: 'true' } });
+  service = await startServiceUnderTest({ environment: { PUBLIC_METADATA: 'true' }, clients: [CLIENT_WITH_CLAIMS] });
   token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
   const { keys }: JSONWebKeySet = JSON.parse((await send(service.url, '/oauth2/jwks')).text);
   // The next key may be in the set.
@@ -36,9 +37,10 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-/** All claims of the default profile, and no others. */
+/** All claims of the default profile and of the client, and no others. */
 function expectDefaultClaims(claims: unknown): void {
   expect(claims).toEqual({
+    ...CLAIMS,
     iss: ISSUER,
     sub: GOOD_CLIENT.client_id,
     aud: GOOD_CLIENT.client_id,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
+import { decodeJwt } from 'jose';
 import type { ClientRow } from '../../application/client-lookup.ts';
 import { manageClients } from '../../config/programs/clients-program.ts';
 import { inspectService } from '../../config/programs/doctor.ts';
@@ -77,25 +78,18 @@ describe('a storage that is added as docs/adding-a-storage.md says', () => {
       join(tree, 'adapters/folder/folder-client-repository.ts'),
       adapter.replaceAll("'../../../", "'../../"),
     );
-    await edit(
-      'config/settings/storage-settings.ts',
-      "['memory', 'sqlite', 'postgres'] as const",
-      "['memory', 'sqlite', 'postgres', 'folder'] as const",
-    );
-    await edit(
-      'config/settings/storage-settings.ts',
-      '    CLIENTS_FILE: ',
-      '    CLIENTS_FOLDER: text().default("."),\n    CLIENTS_FILE: ',
+    await writeFile(
+      join(tree, 'config/storages/folder.ts'),
+      `import { FolderClientRepository } from '../../adapters/folder/folder-client-repository.ts';
+      import type { Storage } from './storage.ts';
+      export const folder: Storage = {
+        openClients: async ({ file, clock }) => ({ clients: new FolderClientRepository(file, clock) }),
+      };`,
     );
     await edit(
       'config/storages.ts',
-      '  async memory({',
-      `  async folder({ configuration: { settings }, clock }) {
-    const { FolderClientRepository } = await import('../adapters/folder/folder-client-repository.ts');
-    return { clients: new FolderClientRepository(settings.CLIENTS_FOLDER, clock) };
-  },
-
-  async memory({`,
+      '  memory: [',
+      "  folder: ['DATABASE_FILE', async () => (await import('./storages/folder.ts')).folder],\n  memory: [",
     );
     const folder = join(tree, 'clients');
     await mkdir(folder);
@@ -104,7 +98,7 @@ describe('a storage that is added as docs/adding-a-storage.md says', () => {
     const port = String(await freePort());
     await using service = runProgram(join(tree, 'config/main.ts'), {
       CLIENT_REPOSITORY: 'folder',
-      CLIENTS_FOLDER: folder,
+      DATABASE_FILE: folder,
       CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt',
       PORT: port,
       MANAGEMENT_PORT: '0',
@@ -404,6 +398,31 @@ describe('registrations in a file of SQLite', () => {
       expect(await withSecret(second, { resource: 'https://api.test' })).toEqual([200]);
       await run('remove', 'billing', '--yes');
       expect(await withSecret(second)).toEqual([401]);
+    });
+
+    it('gives its tokens the claims, the lifetime and the scopes of one API that update sets', async () => {
+      const client = ['add', 'tenant', '--name', 'Tenant', '--scope', 'read write', '--cost', '4'];
+      const { client_secret } = await run(...client, '--token-claims', '{"tenant":"acme","groups":["a","b"]}');
+      const form = { grant_type: 'client_credentials', client_id: 'tenant', client_secret: String(client_secret) };
+      const token = async (more = {}) => {
+        const { access_token, ...response } = (await requestToken(service.url, { ...form, ...more })).json();
+        return { ...response, ...decodeJwt(String(access_token)) };
+      };
+      expect(await token()).toMatchObject({ tenant: 'acme', groups: ['a', 'b'] });
+      await run('update', 'tenant', '--token-claims', '{"plan":"gold"}', '--token-lifetime', '60');
+      const changed = await token();
+      expect(changed).toMatchObject({ plan: 'gold', expires_in: 60 });
+      expect(changed).not.toHaveProperty('tenant');
+      const resource = 'https://api.test/';
+      await run('update', 'tenant', '--add-resource', resource, '--resource-scope', 'read');
+      expect(await token({ resource, scope: 'read' })).toMatchObject({ scope: 'read', aud: resource });
+      expect((await requestToken(service.url, { ...form, resource, scope: 'write' })).json()).toMatchObject({
+        error: 'invalid_scope',
+      });
+      await run('update', 'tenant', '--token-claims', '', '--token-lifetime', '0');
+      const last = await token();
+      expect(last).toMatchObject({ expires_in: 300 });
+      expect(last).not.toHaveProperty('plan');
     });
 
     it('accepts a signed assertion once', async () => {

@@ -13,16 +13,21 @@ import {
   type ExpiryOptions,
   expiryOf,
   JWKS_OPTION,
+  NOT_TOKEN_CLAIMS,
+  resourcesOf,
   SECRET_OPTIONS,
   type SecretOptions,
   SUBJECT_OPTIONS,
   type SubjectOptions,
   subjectOf,
+  TOKEN_OPTIONS,
+  type TokenOptions,
+  tokenFieldsOf,
 } from './client-options.ts';
 import { clientOutput } from './client-output.ts';
 import { readJwks } from './read-jwks.ts';
 
-interface AddOptions extends SecretOptions, ExpiryOptions, Partial<SubjectOptions> {
+interface AddOptions extends SecretOptions, ExpiryOptions, TokenOptions, Partial<SubjectOptions> {
   readonly name: string;
   readonly scope: string;
   readonly method: AuthenticationMethod;
@@ -41,6 +46,7 @@ const ADD_OPTIONS: readonly Option[] = [
   new Option('--resource <uri>', 'a resource that it may request (RFC 8707); repeatable')
     .argParser(collected)
     .default([], 'none'),
+  ...TOKEN_OPTIONS,
   ...EXPIRY_OPTIONS,
   ...SECRET_OPTIONS,
 ];
@@ -57,6 +63,7 @@ export function addCommand(open: OpenClients, stdin: Input, clock: Clock): Comma
       `${PROGRAM_NAME} add --name 'Nightly report' --scope read --json`,
       `${PROGRAM_NAME} add billing --name 'Billing' --scope read --secret-stdin < secret.txt`,
       `${PROGRAM_NAME} add billing --name 'Billing' --scope read --expires-in 90d`,
+      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --token-claims '{"tenant":"acme"}' --token-lifetime 60`,
       `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method private_key_jwt --jwks keys.json`,
       `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method federated_jwt --issuer https://issuer.example --subject billing`,
     ],
@@ -72,27 +79,29 @@ export function addCommand(open: OpenClients, stdin: Input, clock: Clock): Comma
 }
 
 async function requestOf(options: AddOptions, stdin: Input, clock: Clock): Promise<Omit<NewClientRequest, 'clientId'>> {
-  const { name: clientName, scope, method, cost, resource: resources, secretStdin } = options;
+  const { name: clientName, scope, method, cost, resource, secretStdin } = options;
   const misused = misusedOption(options);
   if (misused !== undefined) throw new Problem(EXIT.usage, misused);
   const expiresAt = expiryOf(options, clock);
   const client = { clientName, scope, secret: undefined };
+  const common = { resources: resourcesOf(resource, options), ...tokenFieldsOf(options) };
   if (method === 'private_key_jwt') {
-    return { ...client, details: { keys: await readJwks(options.jwks ?? '', expiresAt), resources } };
+    return { ...client, details: { keys: await readJwks(options.jwks ?? '', expiresAt), ...common } };
   }
-  if (method === 'federated_jwt') return { ...client, details: { subjects: [subjectOf(options)], resources } };
+  if (method === 'federated_jwt') return { ...client, details: { subjects: [subjectOf(options)], ...common } };
   const secret =
     expiresAt === undefined
       ? { secret: secretStdin ? await readSecret(stdin, options) : undefined, cost }
       : { name: undefined, expiresAt, cost };
-  return { ...client, secret, details: { resources } };
+  return { ...client, secret, details: common };
 }
 
 /** A client with a secret without an id and nothing else is shown without its credentials. */
 function outputFor({ client, credentials, secret }: AddedClient, { secretStdin }: AddOptions): Output {
-  const { secrets, keys, federated_subjects, resources } = credentials;
+  const { secrets, keys, federated_subjects, resources, claims, token_lifetime_seconds } = credentials;
   const isPlain =
-    keys.length + federated_subjects.length + resources.length === 0 &&
+    keys.length + federated_subjects.length + resources.length + Object.keys(claims).length === 0 &&
+    token_lifetime_seconds === null &&
     secrets.every(({ secret_id }) => secret_id === null);
   const shown = { client, secret: secretStdin ? undefined : secret, ...(!isPlain && { credentials }) };
   return clientOutput(shown, [`Client ${client.client_id} is added.`]);
@@ -116,6 +125,10 @@ function misusedOption(options: AddOptions): string | undefined {
       if (!isGiven && field in own && field !== 'secretStdin') return `--method ${options.method} needs ${name}.`;
     }
   }
+  if (options.method !== 'federated_jwt' && Object.keys(options.claim ?? {}).length > 0) {
+    return `--claim needs --method federated_jwt${NOT_TOKEN_CLAIMS}`;
+  }
+  if (options.resourceScope !== undefined && options.resource.length === 0) return '--resource-scope needs --resource.';
   const expires = options.expiresIn !== undefined || options.expiresAt !== undefined;
   if (expires && options.method === 'federated_jwt') return 'A federated subject does not expire.';
   // The id of a secret that expires is a part of it, so the program has to generate it.

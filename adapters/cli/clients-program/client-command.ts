@@ -1,7 +1,7 @@
 import type { AddClientProblem } from '../../../application/clients-program/add-client.ts';
 import type { ChangeProblem, ChangeRequest } from '../../../application/clients-program/change-client.ts';
 import type { ClientManagement } from '../../../application/clients-program/client-management.ts';
-import { DETAIL_KINDS, type DetailsProblem } from '../../../domain/client-details.ts';
+import { DETAILS_MAX, type DetailsProblem } from '../../../domain/client-details.ts';
 import { describeProblem } from '../../../domain/client-registration.ts';
 import type { Result } from '../../../domain/result.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
@@ -46,7 +46,7 @@ export async function changed(
 ): Promise<Output> {
   const result = await clients.changeClient(clientId, request);
   if (!result.ok && typeof result.problem === 'object' && 'kind' in result.problem) {
-    throw new Problem(EXIT.refused, `${describeDetailsProblem(result.problem)} Nothing was changed.`);
+    throw new Problem(EXIT.refused, `${describeDetailsProblem(result.problem)} Client ${clientId} is not changed.`);
   }
   return clientOutput(await accepted(clients, clientId, result), [`Client ${clientId} ${said}.`]);
 }
@@ -85,6 +85,7 @@ export async function accepted<Value>(
 }
 
 const NAMES = {
+  clientSecret: 'end of the secret',
   secrets: 'secret',
   keys: 'key',
   subjects: 'federated subject',
@@ -96,6 +97,7 @@ const NAMES = {
 
 /** Which rule the details break, without a value. */
 function describeDetailsProblem({ kind, position, rule }: DetailsProblem): string {
-  const isNumber = position === undefined && DETAIL_KINDS.some((list) => list === kind);
-  return isNumber ? `The number of ${NAMES[kind]}s ${rule}.` : `The ${NAMES[kind]} ${rule}.`;
+  return position === undefined && kind in DETAILS_MAX
+    ? `The number of ${NAMES[kind]}s ${rule}.`
+    : `The ${NAMES[kind]} ${rule}.`;
 }

@@ -1,6 +1,9 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Clock } from '../../../application/ports/clock.ts';
-import type { FederatedSubject } from '../../../domain/client-details.ts';
+import { type ClientClaims, NO_CLAIMS } from '../../../domain/client-claims.ts';
+import type { ClientDetails, FederatedSubject } from '../../../domain/client-details.ts';
+import { parseJson } from '../../../domain/parse-json.ts';
+import type { RegisteredResource } from '../../../domain/resource-indicator.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, CHOSEN_SECRET_COST } from '../../../domain/stored-secret.ts';
 import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
@@ -92,6 +95,41 @@ export function subjectOf({ issuer = '', subject = '', claim = {} }: Partial<Sub
   return { issuer, subject, claims: claim };
 }
 
+/** What the tokens of a client have. */
+export interface TokenOptions {
+  /** Whether it is an object that may be claims is for the domain to say. */
+  readonly tokenClaims?: ClientClaims;
+  /** Seconds; 0: as long as the deployment's. */
+  readonly tokenLifetime?: number;
+  /** Of the resources of this command. */
+  readonly resourceScope?: string;
+}
+
+export const TOKEN_OPTIONS = [
+  new Option('--resource-scope <scopes>', 'the only scopes of tokens for the resources that this command gives it'),
+  new Option('--token-claims <json>', "claims of its tokens, as a JSON object; '' for none").argParser(parseClaims),
+  new Option('--token-lifetime <seconds>', 'how long its tokens are valid at most; 0: as long as others').argParser(
+    parseLifetime,
+  ),
+];
+
+/** Follows what is said about `--claim`. */
+export const NOT_TOKEN_CLAIMS = '; the claims of its tokens are --token-claims.';
+
+export function tokenFieldsOf({ tokenClaims, tokenLifetime }: TokenOptions) {
+  return {
+    ...(tokenClaims !== undefined && { claims: tokenClaims }),
+    ...(tokenLifetime !== undefined && { tokenLifetimeSeconds: tokenLifetime || null }),
+  } satisfies Partial<ClientDetails>;
+}
+
+export function resourcesOf(
+  uris: readonly string[],
+  { resourceScope: scope }: TokenOptions,
+): readonly RegisteredResource[] {
+  return scope === undefined ? uris : uris.map((resource) => ({ resource, scope }));
+}
+
 /** Such as `90d`, in seconds. */
 export function parseDuration(text: string): number {
   const [, count, unit] = /^([1-9]\d{0,9})([smhd])$/.exec(text) ?? [];
@@ -123,6 +161,17 @@ function parseClaim(text: string, earlier: SubjectOptions['claim']): SubjectOpti
   if (end < 1) throw new InvalidArgumentError('It must be the path of a claim, = and its value.');
   if (Object.hasOwn(earlier, path)) throw new InvalidArgumentError(`The claim ${path} is given twice.`);
   return { ...earlier, [path]: text.slice(end + 1) };
+}
+
+function parseClaims(text: string): unknown {
+  const claims = text === '' ? NO_CLAIMS : parseJson(text);
+  if (claims !== undefined) return claims;
+  throw new InvalidArgumentError('It must be a JSON object that names nothing twice, such as {"tenant":"acme"}.');
+}
+
+function parseLifetime(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number of seconds: 600 is 10 minutes.');
 }
 
 /** The values of a repeatable option. */

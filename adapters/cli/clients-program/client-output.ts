@@ -1,5 +1,6 @@
 import type { ListedClient } from '../../../application/clients-program/list-clients.ts';
 import type { ClientDocument, CredentialsDocument, ExpiryDocument } from '../../../domain/client-document.ts';
+import { uriOf } from '../../../domain/resource-indicator.ts';
 import type { Output } from '../outcome.ts';
 import { shortened } from '../printable.ts';
 import { fieldsOf, fieldTable, type Rows, textTable } from '../text-table.ts';
@@ -13,6 +14,7 @@ export const LIST_COLUMNS = [
   'state',
   'bcrypt_cost',
   'authentication_methods',
+  'tokens',
 ] as const;
 
 /** The longest value in a list for people, in characters. `--json` shows more. */
@@ -27,7 +29,7 @@ interface ShownClient {
   readonly secret?: string | undefined;
 }
 
-/** One client, with warnings if the service refuses it, and of what is hardly meant. */
+/** One client, with warnings if the service refuses it, and of what is probably a mistake. */
 export function clientOutput({ client, credentials, secret }: ShownClient, messages: readonly string[] = []): Output {
   const { id, client_id, ...rest } = client;
   const once =
@@ -57,8 +59,22 @@ export function secretsOutput({ secrets }: CredentialsDocument): Output {
 
 /** The row of a client in a list. */
 export function listedRow({ authentication_methods, ...client }: ListedClient): readonly string[] {
-  const shown = { ...client, authentication_methods: authentication_methods.join(', ') };
+  const shown = {
+    ...client,
+    authentication_methods: authentication_methods.join(', '),
+    tokens: describeTokens(client),
+  };
   return LIST_COLUMNS.map((column) => shortened(String(shown[column] ?? ''), CELL_MAX));
+}
+
+/** What its tokens have beside those of other clients. */
+function describeTokens({ resources, claims, token_lifetime_seconds }: Omit<ListedClient, 'authentication_methods'>) {
+  const names = Object.keys(Object(claims));
+  return [
+    ...(names.length === 0 ? [] : [`claims ${names.join(', ')}`]),
+    ...(token_lifetime_seconds === null ? [] : [`at most ${token_lifetime_seconds} s`]),
+    ...(resources.length === 0 ? [] : [`for ${resources.map(uriOf).join(', ')}`]),
+  ].join('; ');
 }
 
 /** What is wrong with clients of a list, which is not part of its table, and what follows: a line for each. */
@@ -93,7 +109,7 @@ function rowsOfCredentials(credentials: CredentialsDocument): Rows {
     ...resources.map((entry) => {
       return ['resource', typeof entry === 'string' ? entry : `${entry.resource} with the scopes ${entry.scope}`];
     }),
-    ...Object.entries(claims).map(([name, value]) => ['claim', `${name}: ${JSON.stringify(value)}`]),
+    ...Object.entries(Object(claims)).map(([name, value]) => ['claim', `${name}: ${JSON.stringify(value)}`]),
     ...(token_lifetime_seconds === null ? [] : [['lifetime of tokens', `at most ${token_lifetime_seconds} s`]]),
     ...(owner === null ? [] : [['owner', owner]]),
   ];

@@ -9,13 +9,18 @@ import {
   EXPIRY_OPTIONS,
   type ExpiryOptions,
   expiryOf,
+  NOT_TOKEN_CLAIMS,
+  resourcesOf,
   SUBJECT_OPTIONS,
   type SubjectOptions,
   subjectOf,
+  TOKEN_OPTIONS,
+  type TokenOptions,
+  tokenFieldsOf,
 } from './client-options.ts';
 import { readJwks } from './read-jwks.ts';
 
-interface UpdateOptions extends OutputOptions, ExpiryOptions, Partial<SubjectOptions> {
+interface UpdateOptions extends OutputOptions, ExpiryOptions, TokenOptions, Partial<SubjectOptions> {
   readonly name?: string;
   readonly scope?: string;
   readonly addKey?: string;
@@ -29,10 +34,10 @@ interface UpdateOptions extends OutputOptions, ExpiryOptions, Partial<SubjectOpt
 const repeatable = (flags: string, description: string) =>
   new Option(flags, `${description}; repeatable`).argParser(collected);
 
-/** `update`: name, scopes, keys, federated subjects and resources, all in one edit. */
+/** `update`: name, scopes, keys, federated subjects, resources, claims and lifetime, all in one edit. */
 export const UPDATE_COMMAND: ClientCommand<UpdateOptions> = {
   usage: 'update <client-id>',
-  summary: 'change name, scopes, keys, subjects or resources',
+  summary: 'change name, scopes, keys, subjects, resources or tokens',
   description:
     'Changes what the options name, all or nothing. Keys and subjects that the client has stay valid beside new ones. For its secrets see rotate and secrets.',
   examples: [
@@ -40,7 +45,8 @@ export const UPDATE_COMMAND: ClientCommand<UpdateOptions> = {
     `${PROGRAM_NAME} update billing --add-key keys.json --expires-in 365d`,
     `${PROGRAM_NAME} update billing --remove-key NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs`,
     `${PROGRAM_NAME} update billing --add-subject --issuer https://issuer.example --subject billing --claim /team=payments`,
-    `${PROGRAM_NAME} update billing --add-resource https://api.example/`,
+    `${PROGRAM_NAME} update billing --add-resource https://api.example/ --resource-scope 'read write'`,
+    `${PROGRAM_NAME} update billing --token-claims '{"tenant":"acme"}' --token-lifetime 60`,
   ],
   options: [
     new Option('--name <name>', 'name of the client, for people'),
@@ -52,6 +58,7 @@ export const UPDATE_COMMAND: ClientCommand<UpdateOptions> = {
     ...SUBJECT_OPTIONS,
     repeatable('--add-resource <uri>', 'let it request a resource (RFC 8707)'),
     repeatable('--remove-resource <uri>', 'remove a resource'),
+    ...TOKEN_OPTIONS,
     ...EXPIRY_OPTIONS,
   ],
   async run(clients, options, clientId) {
@@ -61,7 +68,7 @@ export const UPDATE_COMMAND: ClientCommand<UpdateOptions> = {
 
 async function updateOf(options: UpdateOptions, clock: Clock): Promise<ClientUpdate> {
   const { name: clientName, scope, addKey, removeKey = [], addSubject, removeSubject, claim = {} } = options;
-  const { issuer, subject, addResource: resources = [], removeResource = [] } = options;
+  const { issuer, subject, addResource = [], removeResource = [] } = options;
   const misused = misusedOption(options);
   if (misused !== undefined) throw new Problem(EXIT.usage, misused);
   return {
@@ -74,7 +81,8 @@ async function updateOf(options: UpdateOptions, clock: Clock): Promise<ClientUpd
     add: {
       keys: addKey === undefined ? [] : await readJwks(addKey, expiryOf(options, clock)),
       subjects: addSubject ? [subjectOf({ ...options, claim })] : [],
-      resources,
+      resources: resourcesOf(addResource, options),
+      ...tokenFieldsOf(options),
     },
   };
 }
@@ -91,13 +99,17 @@ function misusedOption(options: UpdateOptions): string | undefined {
     'removeSubject',
     'addResource',
     'removeResource',
+    'tokenClaims',
+    'tokenLifetime',
   ];
   const hasSubject = addSubject || removeSubject;
   if (hasSubject && (issuer === undefined || subject === undefined))
     return 'A federated subject needs --issuer and --subject.';
   if (!hasSubject && (issuer ?? subject) !== undefined)
     return '--issuer and --subject need --add-subject or --remove-subject.';
-  if (!addSubject && Object.keys(claim).length > 0) return '--claim needs --add-subject.';
+  if (!addSubject && Object.keys(claim).length > 0) return `--claim needs --add-subject${NOT_TOKEN_CLAIMS}`;
+  if (options.resourceScope !== undefined && options.addResource === undefined)
+    return '--resource-scope needs --add-resource.';
   if (addKey === undefined && (expiresIn ?? expiresAt) !== undefined)
     return 'Only a key that is added can expire: give --add-key.';
   const isGiven = changes.some((name) => Reflect.get(options, name) !== undefined);

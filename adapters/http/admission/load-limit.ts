@@ -6,7 +6,7 @@ const CHECK_EVERY_MS = 100;
 /** The weight of one check: a single pause of half a second moves the mean by 0.1 s. */
 const WEIGHT = 0.2;
 
-/** A connection with more requests in so many milliseconds has none of the reserved places. A client that respects Retry-After has some tries. */
+/** A connection with more requests in so many milliseconds may not use the reserved places. A client that respects Retry-After has some tries. */
 const FEW = { requests: 3, withinMs: 10_000 };
 
 /** The part of the places that is reserved. */

@@ -150,7 +150,7 @@ function answerFault(ctx: Exchange, fault: unknown): void {
   }
 }
 
-/** How long those are told to wait that no slot was free for, at most, in seconds: each another time, so that they do not come back at once. */
+/** The longest Retry-After when no slot was free, in seconds. It is random, so that clients do not all return at once. */
 const RETRY_AFTER_SECONDS_MAX = 10;
 
 function refusalOfFault(fault: unknown): HttpRefusal {

@@ -87,7 +87,7 @@ export class HttpServer {
     // shows that there were too many.
     this.#server.maxHeadersCount = HEADER_FIELDS.max + 1;
     // Node calls this when an idle connection has to end, and when nothing was sent, received or read by the client for `unreadMs`.
-    // A request whose response is not ready is no matter of the client, and may wait longer, for a database for example.
+    // A request whose response is not ready does not depend on the client, and may wait longer, for a database for example.
     this.#server.setTimeout(timeouts.unreadMs, (socket: Socket) => {
       const isWaiting = socket.writableLength === 0 && this.#connections.get(socket)?.response !== undefined;
       if (!isWaiting) socket.destroy();

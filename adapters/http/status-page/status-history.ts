@@ -72,7 +72,7 @@ export function minus(
  * A quantile of the durations between two readings, as `histogram_quantile` of Prometheus estimates it: the durations of a
  * bucket are taken for evenly distributed, and those above the last bound for equal to it. `null` without any.
  */
-export function quantileBetween(before: DurationCounts, after: DurationCounts, quantile: number): number | null {
+function quantileBetween(before: DurationCounts, after: DurationCounts, quantile: number): number | null {
   const counts = Object.entries(after)
     .map(([bound, count]) => ({
       bound: bound === '+Inf' ? Infinity : Number(bound),

@@ -153,7 +153,7 @@ export const USES_POOL_SIZE = 4;
  */
 export async function openUsedAssertions(options: Omit<ConnectionOptions, 'poolSize'>, clock: Clock, log: DatabaseLog) {
   const table = await openTable('used assertions', USED_ASSERTIONS, { ...options, poolSize: USES_POOL_SIZE }, log);
-  const adapter = new PostgresUsedAssertions(table.runner, clock);
-  adapter.start();
-  return { adapter, dependency: alwaysReady(table, () => adapter.close()) };
+  const store = new PostgresUsedAssertions(table.runner, clock);
+  store.start();
+  return { store, dependency: alwaysReady(table, () => store.close()) };
 }

@@ -167,16 +167,20 @@ describe('a page of a list', () => {
     bcrypt_cost: 10,
     problem: null,
     authentication_methods: ['private_key_jwt', 'federated_jwt'],
+    resources: [],
+    claims: {},
+    token_lifetime_seconds: null,
   };
 
   const pageOf = (clients: readonly ListedClient[]) => `${textTable([LIST_COLUMNS, ...clients.map(listedRow)])}\n`;
 
   it('has columns that are as wide as their widest value', () => {
-    const page = pageOf(['Billing', 'Nightly report'].map((client_name) => ({ ...CLIENT, client_name })));
+    const ofTokens = { claims: { tenant: 'acme', plan: 1 }, token_lifetime_seconds: 60, resources: ['urn:a'] };
+    const page = pageOf([CLIENT, { ...CLIENT, client_name: 'Nightly report', ...ofTokens }]);
     expect(page).toBe(`\
-id  client_id  client_name     scope  state    bcrypt_cost  authentication_methods
+id  client_id  client_name     scope  state    bcrypt_cost  authentication_methods          tokens
 1   billing    Billing         read   enabled  10           private_key_jwt, federated_jwt
-1   billing    Nightly report  read   enabled  10           private_key_jwt, federated_jwt
+1   billing    Nightly report  read   enabled  10           private_key_jwt, federated_jwt  claims tenant, plan; at most 60 s; for urn:a
 `);
   });
 

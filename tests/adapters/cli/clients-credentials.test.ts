@@ -253,10 +253,92 @@ describe('credentials', () => {
       [['--method', 'none'], "argument 'none' is invalid"],
       [['--expires-in', '1d', '--secret-stdin'], 'A secret from standard input cannot expire'],
       [['--resource', 'api'], 'The resource must be an absolute URI without a fragment (RFC 8707 section 2).'],
+      [['--resource-scope', 'read'], '--resource-scope needs --resource.'],
+      [['--token-claims', '{"aud":"a"}'], 'The claims must not set aud, which the service or a standard sets.'],
+      [
+        ['--claim', 'tenant=acme'],
+        '--claim needs --method federated_jwt; the claims of its tokens are --token-claims.',
+      ],
     ])('refuses %j as wrong usage', async (options, message) => {
       const run = await clients([...BILLING, ...options]);
       expect(run).toMatchObject({ exitCode: 2, stdout: '' });
       expect(run.stderr).toContain(message);
+    });
+  });
+
+  describe('clients update, of what tokens have', () => {
+    const shown = async () => {
+      const { claims, token_lifetime_seconds, resources } = (await clients(['show', 'billing', '--json'])).json();
+      return { claims, token_lifetime_seconds, resources };
+    };
+
+    it('replaces the claims as a whole, keeps what is not named, and takes all of it away again', async () => {
+      const given = ['--token-claims', '{"tenant":"acme","groups":["a","b"]}', '--token-lifetime', '60'];
+      const added = await clients([...BILLING, ...given]);
+      expect(added.stdout).toMatch(
+        /^claim +groups: \["a","b"\]\nclaim +tenant: "acme"\nlifetime of tokens +at most 60 s$/m,
+      );
+      await clients(['update', 'billing', '--token-claims', '{"plan":"gold"}']);
+      expect(await shown()).toMatchObject({ claims: { plan: 'gold' }, token_lifetime_seconds: 60 });
+      await clients(['update', 'billing', '--token-lifetime', '600', '--name', 'Billing 2']);
+      expect(await shown()).toMatchObject({ claims: { plan: 'gold' }, token_lifetime_seconds: 600 });
+      expect((await clients(['list'])).stdout).toMatch(/ claims plan; at most 600 s$/m);
+      const [listed] = JSON.parse((await clients(['list', '--json'])).stdout);
+      expect(listed).toMatchObject(await shown());
+      await clients(['update', 'billing', '--token-claims', '', '--token-lifetime', '0']);
+      expect(await database.query('select details from clients')).toEqual([
+        { details: { client_secret_generated: true } },
+      ]);
+    });
+
+    it('gives resources scopes of their own, and changes those of one in one edit', async () => {
+      const [one, other] = ['https://a.example/', 'https://b.example/'];
+      await clients([...BILLING, '--resource', one, '--resource', other, '--resource-scope', 'read']);
+      const again = ['--remove-resource', one, '--add-resource', one];
+      const changed = await clients(['update', 'billing', ...again, '--resource-scope', 'read write']);
+      expect(changed.stdout).toMatch(/^resource +https:\/\/a\.example\/ with the scopes read write$/m);
+      await clients(['update', 'billing', '--remove-resource', other, '--add-resource', other]);
+      expect((await shown()).resources).toEqual([{ resource: one, scope: 'read write' }, other]);
+    });
+
+    it.each([
+      [['--token-claims', '{"Iss":"x"}'], 1, 'The claims must not set iss, which the service or a standard sets.'],
+      [['--token-claims', '[]'], 1, 'The claims must be an object. Client billing is not changed.\n'],
+      [
+        ['--token-claims', '{"a":12345678901234567890}'],
+        1,
+        'The claims must have numbers that every reader gets exactly',
+      ],
+      [['--token-claims', `{"a":"${'x'.repeat(1_024)}"}`], 1, 'The claims must have at most 1024 bytes as JSON'],
+      [['--token-claims', '{"a":1,"a":2}'], 2, 'It must be a JSON object that names nothing twice'],
+      [['--token-claims', 'tenant=acme'], 2, 'It must be a JSON object that names nothing twice'],
+      [['--token-lifetime', '86401'], 1, 'The lifetime of tokens must be a whole number of seconds from 1 to 86400.'],
+      [['--token-lifetime', '10m'], 2, 'It must be a whole number of seconds: 600 is 10 minutes.'],
+      [
+        ['--add-resource', 'urn:a', '--resource-scope', 'a  b'],
+        1,
+        'The resource scope must be scope tokens with single',
+      ],
+      [['--resource-scope', 'read'], 2, '--resource-scope needs --add-resource.'],
+      [['--claim', 'tenant=acme'], 2, '--claim needs --add-subject; the claims of its tokens are --token-claims.'],
+    ])('refuses %j, and changes nothing', async (options, exitCode, message) => {
+      await clients([...BILLING, '--token-claims', '{"tenant":"acme"}', '--token-lifetime', '60']);
+      const run = await clients(['update', 'billing', '--name', 'Other', ...options]);
+      expect(run).toMatchObject({ exitCode, stdout: '', stderr: expect.stringContaining(message) });
+      expect(await shown()).toEqual({ claims: { tenant: 'acme' }, token_lifetime_seconds: 60, resources: [] });
+      expect(await database.query('select client_name from clients')).toEqual([{ client_name: 'Billing' }]);
+    });
+
+    it('shows and mends claims that another program has written and no rule allows', async () => {
+      await clients(BILLING);
+      for (const broken of ['null', '"x"', '{"iss":"x"}']) {
+        await database.query(`update clients set details = '{"claims":${broken}}'`);
+        expect((await clients(['list'])).stderr).toMatch(/: claims must /);
+        const run = await clients(['show', 'billing']);
+        expect(run).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('claims must') });
+        expect((await clients(['update', 'billing', '--token-claims', ''])).exitCode).toBe(0);
+        expect((await clients(['show', 'billing'])).stderr).toBe('');
+      }
     });
   });
 });
@@ -771,6 +853,25 @@ describe('audit', () => {
       expect(text).not.toMatch(/\$2[aby]\$/);
       expect(text).not.toContain(String(added.json()['client_secret']));
     }, 60_000);
+
+    it('names the claims that a client gets, also if only their values differ, and has no value', async () => {
+      const clients = program();
+      await clients(['add', 'billing', ...BILLING, '--token-claims', '{"tenant":"acme"}']);
+      await clients(['update', 'billing', '--token-claims', '{"tenant":"globex"}', '--token-lifetime', '60']);
+      await clients(['update', 'billing', '--token-claims', '{"tenant":"globex"}']);
+      const who = { ...WHO, client_id: 'billing' };
+      expect(recorded()).toEqual([
+        { event: 'client_added', ...who, after: { ...NEW_CLIENT, claims: ['tenant'] } },
+        {
+          event: 'client_changed',
+          ...who,
+          changed: ['token_lifetime_seconds', 'claims'],
+          before: { token_lifetime_seconds: null, claims: ['tenant'] },
+          after: { token_lifetime_seconds: 60, claims: ['tenant'] },
+        },
+      ]);
+      expect(JSON.stringify(recorded())).not.toMatch(/acme|globex/);
+    });
 
     it('has nothing of what was not changed', async () => {
       const clients = program();

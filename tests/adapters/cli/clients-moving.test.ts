@@ -517,7 +517,9 @@ describe('lists', () => {
 
     it('shows all clients in one table', async () => {
       const [heading = '', ...lines] = (await clients(['list'])).stdout.trimEnd().split('\n');
-      expect(heading).toMatch(/^id +client_id +client_name +scope +state +bcrypt_cost +authentication_methods$/);
+      expect(heading).toMatch(
+        /^id +client_id +client_name +scope +state +bcrypt_cost +authentication_methods +tokens$/,
+      );
       const place = heading.indexOf('state');
       expect(lines.map((line) => line.slice(place).split(' ')[0])).toEqual(
         lines.map(() => expect.stringMatching(/^(enabled|disabled|broken)$/)),

@@ -385,6 +385,11 @@ update billing --add-resource https://api.example/ --json
 update billing --remove-resource https://api.example/ --json
 update billing --remove-resource https://api.example/
 update unknown --remove-resource https://api.example/
+update billing --add-resource https://api.example/ --resource-scope read --token-claims {"tenant":"acme"} --token-lifetime 60
+update billing --remove-resource https://api.example/ --token-claims {"iss":"x"}
+update billing --remove-resource https://api.example/ --token-claims '' --token-lifetime 0 --json
+update billing --token-claims tenant=acme
+update billing --token-lifetime 1h
 update billing --add-subject ${IDENTITY} --claim /a=b --remove-key ${RSA_ID} --name Billed
 update billing --remove-subject --add-subject ${IDENTITY} --name Billing --json
 update billing --remove-subject ${IDENTITY} --json

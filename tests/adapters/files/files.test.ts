@@ -174,6 +174,11 @@ describe('the clients file', () => {
         { secrets: [{ secret_id: 'a', name: 'n', client_secret: BCRYPT, expires_at: '2030-01-01' }] },
         'secrets.0.expires_at must be a time in whole seconds since the epoch',
       ],
+      [
+        'an end of its secret in milliseconds',
+        { client_secret_expires_at: 1_800_000_000_000 },
+        'client_secret_expires_at must be before the year 10000, in seconds, not milliseconds',
+      ],
       ['keys in an array', { jwks: [] }, 'jwks must be a JWK set'],
       ['a key that is no object', { jwks: { keys: ['its-secret'] } }, 'jwks.keys.0 must be an object'],
       ['subjects that are no array', { federated_subjects: 'its-secret' }, 'federated_subjects must be an array'],

@@ -21,9 +21,9 @@ export async function openRepository(
   needsDetails = false,
 ): Promise<OpenRepository> {
   const opened = await openClientRepository(options, log, new SystemClock(), needsDetails);
-  const { adapter, dependency: table } = opened;
+  const { clients, dependency: table } = opened;
   return {
-    repository: adapter,
+    repository: clients,
     readiness: () => table.readiness(),
     close: () => table.close(),
     [Symbol.asyncDispose]: () => table.close(),

@@ -167,7 +167,7 @@ describe('PostgresClientRepository', () => {
       await locker.close();
       await reading;
       await until(async () => {
-        const lookup = await opened.adapter.findByClientId('client-1').catch(() => undefined);
+        const lookup = await opened.clients.findByClientId('client-1').catch(() => undefined);
         return lookup?.kind === 'found';
       }, 'the client is found');
       await opened.dependency.close();

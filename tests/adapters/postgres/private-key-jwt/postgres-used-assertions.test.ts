@@ -159,7 +159,7 @@ describe('a database with the tables of the service', () => {
 
   it('sweeps by itself as soon as it is open', async () => {
     await database.query(`insert into used_assertions values ('ended', 'a', 1, '')`);
-    const { adapter, dependency } = await openUsedAssertions(
+    const { store, dependency } = await openUsedAssertions(
       { url: database.url, deadlineMs: DEADLINE_MS },
       clock,
       () => {},
@@ -167,7 +167,7 @@ describe('a database with the tables of the service', () => {
     opened.push(dependency);
     const isEmpty = async () => (await database.query('select from used_assertions')).length === 0;
     await until(isEmpty, 'the row is deleted');
-    expect(adapter.load.used).toBe(0);
+    expect(store.load.used).toBe(0);
   });
 
   it('finds an assertion used for the first time if the response to the first statement was lost', async () => {

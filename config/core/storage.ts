@@ -1,0 +1,44 @@
+import { resolve } from 'node:path';
+import { createStateLog } from '../../adapters/log/state-log.ts';
+import { readTextFileNow } from '../../adapters/system/read-text-file.ts';
+import type { DatabaseName } from '../../application/ports/telemetry.ts';
+import { usesAssertions } from '../../domain/authentication-method.ts';
+import type { Feature } from '../feature.ts';
+import { type Core, PARTS, part } from '../parts.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import { followDatabaseUrl } from '../settings/database-url.ts';
+import type { ServiceNeeds } from '../storages/storage.ts';
+import { openStorage } from '../storages.ts';
+
+/** Opens where the registrations are, and registers what is read there. */
+export async function storage(configuration: Configuration, core: Core): Promise<Feature> {
+  const { openClients } = await openStorage(configuration.settings);
+  const opened = await openClients(needsOf(configuration, core));
+  core.registerInstance(PARTS.storage, opened);
+  part(core, PARTS.clientRepository, () => opened.clients);
+  const { dependency } = opened;
+  return dependency === undefined ? {} : { checks: [dependency], close: () => dependency.close() };
+}
+
+/** What a storage is opened with. @param dependency what the log names beside each change of its state. */
+export function needsOf({ settings, clients }: Configuration, core: Core, dependency?: DatabaseName): ServiceNeeds {
+  const { DATABASE_URL, DATABASE_URL_FILE: urlFile, DATABASE_DEADLINE_MS: deadlineMs } = settings;
+  const log = core.resolve(PARTS.log);
+  const url = DATABASE_URL?.reveal() ?? '';
+  const onProblem = (problem: string) => log.warn({ event: 'database_url_file_unusable', problem });
+  return {
+    clients,
+    file: resolve(settings.DATABASE_FILE ?? ''),
+    database: {
+      url: urlFile === undefined ? url : followDatabaseUrl(urlFile, url, readTextFileNow, onProblem),
+      deadlineMs,
+      mayCreate: core.resolve(PARTS.mayCreateTables),
+      measure: (use, pool) => core.resolve(PARTS.processMetrics).measureDatabase(use, pool),
+    },
+    poolSize: settings.DATABASE_POOL_SIZE,
+    needsDetails: usesAssertions(settings.CLIENT_AUTHENTICATION_METHODS),
+    clock: core.resolve(PARTS.clock),
+    ids: core.resolve(PARTS.ids),
+    log: createStateLog(dependency === undefined ? log : log.child({ dependency })),
+  };
+}

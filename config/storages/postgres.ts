@@ -1,0 +1,46 @@
+import { readDetails } from '../../adapters/files/clients-file.ts';
+import { openClientsDatabase } from '../../adapters/postgres/clients-program/postgres-clients-database.ts';
+import { inspectSession } from '../../adapters/postgres/doctor/inspect-session.ts';
+import { KEY_RING } from '../../adapters/postgres/key-directory/key-ring-table.ts';
+import { KEYS_POOL_SIZE, openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
+import { PostgresKeyRingRecords } from '../../adapters/postgres/keys-program/postgres-key-ring-records.ts';
+import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
+import { openClientRepository } from '../../adapters/postgres/postgres-client-repository.ts';
+import {
+  openUsedAssertions,
+  USES_POOL_SIZE,
+} from '../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts';
+import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
+import { success } from '../../domain/result.ts';
+import type { Storage } from './storage.ts';
+
+/** Registrations, keys and used assertions in tables of PostgreSQL, each with its own pool. */
+export const postgres: Storage = {
+  openClients({ database, poolSize, needsDetails, log, clock }) {
+    return openClientRepository({ ...database, poolSize }, log, clock, needsDetails);
+  },
+
+  openKeyRing: ({ database, log }) => openKeyRing(database, log),
+
+  openUsedAssertions: ({ database, clock, log }) => openUsedAssertions(database, clock, log),
+
+  inspect({ database: { url }, poolSize }, { keys, assertions }) {
+    return inspectSession({
+      url: typeof url === 'string' ? url : url(),
+      hasKeys: keys,
+      connections: poolSize + (keys ? KEYS_POOL_SIZE : 0) + (assertions ? USES_POOL_SIZE : 0),
+    });
+  },
+
+  programs: {
+    async openClientStore({ url, warn }, recorder) {
+      return new SqlClientStore(await openClientsDatabase(url, warn), readDetails, recorder);
+    },
+    openKeyRing({ url, warn }, recorder) {
+      return PostgresKeyRingRecords.open(url, recorder, warn);
+    },
+    async migrate({ url, warn }, options) {
+      return success({ done: await migrateDatabase(url, { created: [KEY_RING], ...options, warn }), hasRoles: true });
+    },
+  },
+};

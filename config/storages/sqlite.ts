@@ -1,0 +1,39 @@
+import { existsSync } from 'node:fs';
+import { readDetails } from '../../adapters/files/clients-file.ts';
+import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
+import { openClientsFile } from '../../adapters/sqlite/clients-program/sqlite-clients-database.ts';
+import { keyRingFileOf, SqliteKeyRing } from '../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
+import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
+import { openClientRepository } from '../../adapters/sqlite/sqlite-client-repository.ts';
+import { failure, success } from '../../domain/result.ts';
+import type { Storage } from './storage.ts';
+
+/** The file is read by one connection, and one statement at a time. */
+const ONE_CONNECTION = () => ({ open: 1, max: 1, idle: 1, waiting: 0 });
+
+/** Registrations in a file of SQLite, and the key ring in another one beside it. */
+export const sqlite: Storage = {
+  openClients({ file, clock, log, database }) {
+    return openClientRepository(file, log, clock, database.measure?.('client repository', ONE_CONNECTION));
+  },
+
+  async openKeyRing({ file, database: { mayCreate = true } }) {
+    const path = keyRingFileOf(file);
+    const store = mayCreate || existsSync(path) ? SqliteKeyRing.create(path) : SqliteKeyRing.open(path);
+    // The key ring reports itself whether a key may sign, and why not.
+    return { store, dependency: { name: 'key directory', readiness: () => ({ ready: true }), close: async () => {} } };
+  },
+
+  programs: {
+    async openClientStore({ file }, recorder) {
+      return new SqlClientStore(openClientsFile(file), readDetails, recorder);
+    },
+    async openKeyRing({ file }, recorder) {
+      return SqliteKeyRing.open(keyRingFileOf(file), recorder);
+    },
+    async migrate({ file }, { grantTo, dryRun }) {
+      if (grantTo !== undefined) return failure('--grant-to: a file has no roles; its owner and group decide.');
+      return success({ done: migrateFile(file, dryRun), hasRoles: false });
+    },
+  },
+};

@@ -1,0 +1,100 @@
+import type { StateLog } from '../../adapters/log/state-log.ts';
+import type { ConnectionOptions } from '../../adapters/postgres/connection.ts';
+import type { ClientRow } from '../../application/client-lookup.ts';
+import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
+import type { ClientRepository } from '../../application/ports/client-repository.ts';
+import type { ClientChange, ClientStore } from '../../application/ports/client-store.ts';
+import type { Clock } from '../../application/ports/clock.ts';
+import type { Dependency } from '../../application/ports/health-check.ts';
+import type { IdGenerator } from '../../application/ports/id-generator.ts';
+import type { KeyRingChange, KeyRingRecords } from '../../application/ports/key-ring-records.ts';
+import type { KeyRingStore } from '../../application/ports/key-ring-store.ts';
+import type { UsedAssertions } from '../../application/ports/used-assertions.ts';
+import type { NewClient } from '../../domain/client-registration.ts';
+import type { Finding } from '../../domain/finding.ts';
+import type { Result } from '../../domain/result.ts';
+
+/** Where registrations are, and what is kept beside them. What is absent, this storage does not have. */
+export interface Storage {
+  /** Rejects if the storage cannot be used at all. */
+  openClients(needs: ServiceNeeds): Promise<OpenClients>;
+  /** `KEY_DIRECTORY=database`. Rejects as `openClients`. */
+  openKeyRing?(needs: ServiceNeeds): Promise<Opened<KeyRingStore>>;
+  /** What all replicas know of `private_key_jwt`; otherwise each has its own in memory. Rejects as `openClients`. */
+  openUsedAssertions?(needs: ServiceNeeds): Promise<Opened<UsedAssertions>>;
+  /** What the doctor says before it opens anything else. @param uses what else the service opens. */
+  inspect?(needs: ServiceNeeds, uses: { readonly keys: boolean; readonly assertions: boolean }): Promise<Inspected>;
+  /** What the programs `clients`, `keys` and `migrate` work on. */
+  readonly programs?: StoragePrograms;
+}
+
+/** What a service gives, and the doctor, which opens the same. */
+export interface ServiceNeeds {
+  /** Of CLIENTS_FILE. */
+  readonly clients: readonly NewClient[];
+  /** The path of DATABASE_FILE. */
+  readonly file: string;
+  readonly database: Omit<ConnectionOptions, 'poolSize'>;
+  /** DATABASE_POOL_SIZE. */
+  readonly poolSize: number;
+  /** Whether the service is of no use without the details of clients. */
+  readonly needsDetails: boolean;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+  readonly log: StateLog;
+}
+
+interface Opened<Port> {
+  readonly store: Port;
+  readonly dependency: Dependency;
+}
+
+/** The clients. What is absent has a default: CLIENT_SECRET_COST for refusals, nothing to close. */
+export interface OpenClients {
+  readonly clients: ClientRepository;
+  /** Calls back with the BCrypt costs of stored secrets, when they are read. Resolves after the first attempt. */
+  readonly readCosts?: (onFound: (costs: readonly number[]) => void) => Promise<void>;
+  /** Whether secrets may be stored as `{noop}` and plain text. */
+  readonly hasPlainSecrets?: boolean;
+  /** The clients that the doctor looks at. Throws DependencyUnavailable. */
+  readonly listRows?: () => Promise<readonly ClientRow[]>;
+  readonly dependency?: Dependency;
+}
+
+interface Inspected {
+  readonly findings: readonly Finding[];
+  /** False after a fault, which is the last finding: each store would have the same. */
+  readonly isUsable: boolean;
+}
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+export interface StoragePrograms {
+  openClientStore(place: Place, recorder: ChangeRecorder<ClientChange>): Promise<ClientStore & Closable>;
+  openKeyRing(place: Place, recorder: ChangeRecorder<readonly KeyRingChange[]>): Promise<KeyRingRecords & Closable>;
+  /** Fails with what is wrong with the options. */
+  migrate(place: Place, options: MigrateOptions): Promise<Result<Migrated, string>>;
+}
+
+/** Where a program finds the database. */
+export interface Place {
+  /** The path of DATABASE_FILE. */
+  readonly file: string;
+  /** DATABASE_URL. A secret. */
+  readonly url: string;
+  /** Takes sentences for the person who runs the program. */
+  readonly warn: (message: string) => void;
+}
+
+interface MigrateOptions {
+  readonly grantTo?: string;
+  readonly roleFor: 'service' | 'clients' | 'keys';
+  readonly dryRun?: true;
+}
+
+interface Migrated {
+  readonly done: readonly string[];
+  readonly hasRoles: boolean;
+}
