@@ -2,6 +2,7 @@ import {
   type ClientColumns,
   ClientRegistration,
   type ClientRegistrationFields,
+  isClientId,
 } from '../domain/client-registration.ts';
 import {
   hasWeakSecret,
@@ -23,6 +24,11 @@ export function lookupOf(fields: ClientRegistrationFields): Exclude<ClientLookup
   return registration.ok
     ? { kind: 'found', registration: registration.value }
     : { kind: 'broken', problem: registration.problem };
+}
+
+/** Whether a storage can have the id. A driver would send half a surrogate pair as U+FFFD, which another client id may contain. */
+export function isStorable(clientId: string): boolean {
+  return isClientId(clientId) && clientId.isWellFormed();
 }
 
 /** A row of a storage: the columns of a client, and of its details at least what the look-up needs. */
@@ -117,6 +123,9 @@ export const NO_CLIENT: Problem = {
 
 /** For operators. A generated secret needs no stretching. */
 export const WEAK_SECRET = `a secret that no program generated, of a BCrypt cost below ${CHOSEN_SECRET_COST}`;
+
+/** What to do about lost registrations: empty ones in their place would have every client refused. */
+export const BRING_BACK = 'bring it back, from a backup or from where it was moved to';
 
 /** A row that needs repair, for the log: the rule that a field breaks. */
 export interface BrokenRegistration {

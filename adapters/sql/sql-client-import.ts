@@ -1,3 +1,4 @@
+import type { ClientRow } from '../../application/client-lookup.ts';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import type {
   ClientChange,
@@ -16,8 +17,7 @@ import { type ClientDetails, withoutEmpty } from '../../domain/client-details.ts
 import type { NewClient } from '../../domain/client-registration.ts';
 import { documentOf } from '../../domain/details-document.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { type ClientRecord, documentText, requireDetails } from './client-statements.ts';
-import { commitRecorded } from './recorded-commit.ts';
+import { documentText, endTransaction, requireDetails } from './client-statements.ts';
 import { planStatements } from './sql-client-plan.ts';
 import type { SqlConnection, SqlDialect, SqlValue } from './sql-database.ts';
 
@@ -91,7 +91,7 @@ interface ImportParts {
   readonly hasDetails: boolean;
   readonly faultOf: (fault: unknown) => unknown;
   readonly isDeadlock: (fault: unknown) => boolean;
-  readonly read: (record: ClientRecord) => StoredClient;
+  readonly read: (record: ClientRow) => StoredClient;
   readonly recorder: ChangeRecorder<ClientChange> | undefined;
 }
 
@@ -132,7 +132,7 @@ export class SqlClientImport implements ClientImport {
       const found: VersionedClient[] = [];
       for (let start = 0; start < clientIds.length; start += ROWS_AT_ONCE) {
         const ids = clientIds.slice(start, start + ROWS_AT_ONCE);
-        const records = await connection.query<ClientRecord & { readonly version: string }>(
+        const records = await connection.query<ClientRow & { readonly version: string }>(
           this.#planSql.find(ids.length),
           ids,
         );
@@ -172,7 +172,7 @@ export class SqlClientImport implements ClientImport {
         }
       }
       const counts = await this.#planSql.countsOf(connection);
-      await commitRecorded(connection, { kind: 'apply', counts, file } as const, this.#parts.recorder);
+      await endTransaction(connection, { kind: 'apply', counts, file } as const, this.#parts.recorder);
       return success(counts);
     });
   }
@@ -239,7 +239,7 @@ export class SqlClientImport implements ClientImport {
     }
     const [row] = await connection.query<Readonly<Record<keyof ImportCounts, number | string>>>(this.#sql.count);
     const counts = { added: Number(row?.added), replaced: Number(row?.replaced), locked: Number(row?.locked) };
-    await commitRecorded(connection, file && ({ kind: 'import', counts, file } as const), this.#parts.recorder);
+    await endTransaction(connection, file && ({ kind: 'import', counts, file } as const), this.#parts.recorder);
     return success(counts);
   }
 

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeAll, describe, expect, it, test } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { NodeCryptoAssertionVerifier } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
@@ -20,6 +21,7 @@ import {
   type BrokenRegistration,
   type ClientRow,
   candidatesOfRow,
+  inspectRows,
   keysOfRow,
   logBroken,
   lookupOfRow,
@@ -28,6 +30,7 @@ import {
 import { AuthenticateByIdentity } from '../../application/federated-jwt/authenticate-by-identity.ts';
 import { ExplainAssertion } from '../../application/federated-jwt/explain-assertion.ts';
 import type { AssertionVerdict, AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
+import type { Caller } from '../../application/ports/caller.ts';
 import type { AssertionType } from '../../application/ports/client-credentials.ts';
 import {
   type ClientRepository,
@@ -37,8 +40,10 @@ import {
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { type AssertionUse, UsedAssertionsFull, type UseOutcome } from '../../application/ports/used-assertions.ts';
+import type { VerificationSlots } from '../../application/ports/verification-slots.ts';
 import { AuthenticateByKey } from '../../application/private-key-jwt/authenticate-by-key.ts';
 import { UseAssertion } from '../../application/private-key-jwt/use-assertion.ts';
+import { SharedAttempts } from '../../application/shared-attempts.ts';
 import { VerifyAssertion } from '../../application/verify-assertion.ts';
 import { ClientAssertion } from '../../domain/client-assertion.ts';
 import { type FederatedSubject, type NamedSecret, NO_DETAILS } from '../../domain/client-details.ts';
@@ -57,6 +62,18 @@ import { FixedClock } from '../support/fixed-clock.ts';
 import { REGISTERED_CLIENT as CLIENT, REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
 import { until } from '../support/until.ts';
 import { WorkloadKey } from '../support/workload-issuer.ts';
+
+/** Slots for everybody, and whether each client was registered when it got one. */
+function askingSlots() {
+  const registered: boolean[] = [];
+  const slots: VerificationSlots = {
+    async acquire(request) {
+      registered.push(await request.isRegistered());
+      return { settle: async (verdict) => verdict, release() {} };
+    },
+  };
+  return { registered, slots };
+}
 
 describe('AuthenticateClient', () => {
   const TRUSTED = 'https://trusted.test';
@@ -217,6 +234,31 @@ describe('the row of a client', () => {
       expect(keysOfRow(undefined, other, log, NOW)).toEqual({ lookup: { kind: 'unknown' }, keys: [] });
     }
     expect(lines).toEqual([]);
+  });
+
+  it('is counted for the operator if it gets no token, or if its secret is easy to guess', () => {
+    const strong = clientSecret.replace('$04$', '$10$');
+    const good = rowOf({}, { clientSecret: strong });
+    expect(inspectRows([good, rowOf({}, { clientSecret: NO_SECRET })], NOW)).toEqual([]);
+    const broken = [
+      rowOf({ claims: [] }, { clientSecret: strong }),
+      rowOf({}, { clientSecret: 'plain' }),
+      rowOf({}, { clientSecret: '{noop}plain' }),
+      rowOf({ claims: [] }, { clientSecret: lock(strong) }),
+    ];
+    const weak = [rowOf(), rowOf({}, { clientSecret: lock(clientSecret) }), rowOf({ client_secret_generated: true })];
+    expect(inspectRows([good, ...broken, ...weak], NOW)).toEqual([
+      {
+        state: 'note',
+        text: 'registered clients that get no token: 3',
+        fix: 'npm run clients -- list --state broken names them and their problems',
+      },
+      {
+        state: 'note',
+        text: 'registered clients with a secret that no program generated, of a BCrypt cost below 10: 2',
+        fix: 'npm run clients -- list names them',
+      },
+    ]);
   });
 
   it('has the conditions of its rules for an identity, if they can be read', () => {
@@ -494,6 +536,41 @@ describe('AuthenticateBySecret', () => {
     expect(own.attempts.pairs).toBe(1);
   });
 
+  it.each([
+    ['a wrong secret', { clientSecret: 'bad-secret' }, { clientId: CLIENT.clientId }],
+    ['an unknown client, whose id is not logged', { clientId: 'nobody' }, {}],
+  ])('refuses with slow_down an attempt that is one too many: %s', async (_what, credentials, client) => {
+    const attempts = { areLeft: () => true, count: () => ({ isBeyond: true, takeOff() {} }) };
+    const clients = world().repository;
+    const authenticateClient = authenticateBySecretWith({ clients, secrets: watchedBcrypt(() => {}), attempts });
+    const problem = { code: 'slow_down', reason: 'attempts_exhausted', ...client };
+    const refused = await authenticateClient.execute({ ...CREDENTIALS, ...credentials }, A_CALLER);
+    expect(refused).toStrictEqual({ ok: false, problem });
+    expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
+  });
+
+  it('tells its queue whether the client is registered, and that only a token is more work', async () => {
+    const { registered, slots } = askingSlots();
+    const work: boolean[] = [];
+    const authenticateClient = authenticateBySecretWith({
+      clients: world().repository,
+      secrets: watchedBcrypt(() => {}),
+      slots,
+      async waitUncounted(_caller, wait, isMoreWork) {
+        const outcome = await wait();
+        work.push(isMoreWork(outcome));
+        return outcome;
+      },
+    });
+    for (const clientId of [CLIENT.clientId, 'nobody']) {
+      await authenticateClient.execute({ ...CREDENTIALS, clientId }, A_CALLER);
+    }
+    expect([registered, work]).toEqual([
+      [true, false],
+      [true, false],
+    ]);
+  });
+
   it('frees the slot, does not count the attempt, and passes the fault on if the verification fails', async () => {
     const queue = new VerificationQueue();
     const attempts = new AttemptLimiter({ failuresPerMinute: FAILURES });
@@ -588,6 +665,30 @@ describe('AuthenticateBySecret', () => {
     });
     await expect(authenticateClient.execute(CREDENTIALS, A_CALLER)).rejects.toBe(outage);
     expect(verifications).toBe(0);
+  });
+});
+
+describe('SharedAttempts', () => {
+  it('begins another one for who comes after all others have disconnected, and leaves no listener behind', async () => {
+    const attempts = new SharedAttempts<string>();
+    const begun: (PromiseWithResolvers<string> & Pick<Caller, 'disconnected'>)[] = [];
+    const join = ({ signal }: AbortController) =>
+      attempts.join('key', { ...A_CALLER, disconnected: signal }, ({ disconnected }) => {
+        const attempt = Promise.withResolvers<string>();
+        begun.push({ ...attempt, disconnected });
+        return attempt.promise;
+      });
+    const [leaving, staying] = [new AbortController(), new AbortController()];
+    const [left, gone] = [join(leaving), { cause: { message: 'the caller has disconnected' } }];
+    leaving.abort();
+    await expect(left).rejects.toMatchObject(gone);
+    await expect(join(leaving)).rejects.toMatchObject(gone);
+    const joined = join(staying);
+    expect(begun.map(({ disconnected }) => disconnected.aborted)).toEqual([true, false]);
+    begun[0]?.resolve('too late');
+    begun[1]?.resolve('found');
+    expect(await joined).toEqual({ outcome: 'found', isOwn: true });
+    for (const { signal } of [leaving, staying]) expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });
 
@@ -720,7 +821,10 @@ describe('AuthenticateByKey', () => {
   });
 
   /** The use case with the service's own adapters, and the calls of those that cost something. */
-  function world(limits = { perClient: 10, total: 20 }) {
+  function world(
+    limits = { perClient: 10, total: 20 },
+    slots: VerificationSlots = new VerificationQueue(ASSERTION_QUEUE_LIMITS),
+  ) {
     const calls: string[] = [];
     const clock = new FixedClock(NOW);
     const clients = [
@@ -751,7 +855,7 @@ describe('AuthenticateByKey', () => {
             return verifier.verify(assertion, jwks);
           },
         },
-        new VerificationQueue(ASSERTION_QUEUE_LIMITS),
+        slots,
       ),
       useAssertion: new UseAssertion({
         use(uses) {
@@ -842,8 +946,8 @@ describe('AuthenticateByKey', () => {
     [`${ISSUER} or https://second.test`, { aud: 'https://other.test' }, {}],
     ['300', { exp: NOW + 331 }, {}],
   ])('tells everybody what an assertion should have, or what is wrong: %s', async (shown, claims, header) => {
-    const answer = await world().authenticate.execute(presented(assertionOf(claims, header)));
-    expect(answer).toMatchObject({ ok: false, problem: { shown } });
+    const response = await world().authenticate.execute(presented(assertionOf(claims, header)));
+    expect(response).toMatchObject({ ok: false, problem: { shown } });
   });
 
   it.each<[RefusalReason, string, string | undefined, object, object?, Seal?]>([
@@ -897,6 +1001,13 @@ describe('AuthenticateByKey', () => {
     expect(await use()).toBe('assertion_replayed');
     clock.advance(1);
     expect(await use()).toBe('assertion_expired');
+  });
+
+  it('tells its queue whether the client is registered', async () => {
+    const { registered, slots } = askingSlots();
+    const { authenticate } = world(undefined, slots);
+    for (const sub of ['client', 'nobody']) await authenticate.execute(presented(assertionOf(by(sub))));
+    expect(registered).toEqual([true, false]);
   });
 
   it('accepts one of several equal assertions that arrive at the same time', async () => {
@@ -1062,7 +1173,13 @@ describe('AuthenticateByIdentity', () => {
       add(`many-${n}`, [{ ...RULE, subject: 'many', claims: { '/n': `${n}` } }]);
   });
 
-  function setUp({ current = true, keys = [KEY], issuer = ISSUER, found = repository as FindsBySubject } = {}) {
+  function setUp({
+    current = true,
+    keys = [KEY],
+    issuer = ISSUER,
+    found = repository as FindsBySubject,
+    slots = new VerificationQueue(ASSERTION_QUEUE_LIMITS) as VerificationSlots,
+  } = {}) {
     const counting = new Counting(found);
     const jwks = keys.flatMap((key) => {
       const read = readPublicJwk(key.jwk());
@@ -1078,7 +1195,7 @@ describe('AuthenticateByIdentity', () => {
           throw new DependencyUnavailable(`key set of ${asked}`, new Error('no key set'));
         },
       },
-      verifyAssertion: new VerifyAssertion(counting, new VerificationQueue(ASSERTION_QUEUE_LIMITS)),
+      verifyAssertion: new VerifyAssertion(counting, slots),
       clients: counting,
       clock: new FixedClock(NOW),
       maxAgeSeconds: 3_600,
@@ -1215,7 +1332,19 @@ describe('AuthenticateByIdentity', () => {
     const { execute } = setUp({ current: false });
     expect(await execute()).toBe('billing');
     expect(await execute({}, { key: OTHER })).toMatchObject({ reason: 'assertion_signature_wrong' });
-    await expect(execute({}, { header: { kid: 'b' } })).rejects.toBeInstanceOf(DependencyUnavailable);
+    const unknown = execute({}, { header: { kid: 'b' } });
+    await expect(unknown).rejects.toBeInstanceOf(DependencyUnavailable);
+    await expect(unknown).rejects.toMatchObject({
+      dependency: `key set of ${ISSUER}`,
+      cause: { message: 'the key may be newer than the key set' },
+    });
+  });
+
+  test('tells its queue whether a client has a rule', async () => {
+    const { registered, slots } = askingSlots();
+    const { execute } = setUp({ slots });
+    for (const sub of ['workload', 'x']) await execute({ sub });
+    expect(registered).toEqual([true, false]);
   });
 });
 

@@ -77,6 +77,7 @@ describe('how clients are managed', () => {
     const management = createClientManagement(parts);
     return {
       store,
+      management,
       add: management.addClient,
       show: management.showClient,
       change: management.changeClient,
@@ -129,6 +130,47 @@ describe('how clients are managed', () => {
       expect(await use.remove('c')).toEqual({ ok: true, value: ENABLED });
       expect(await use.show('c')).toEqual(UNKNOWN);
       expect(await use.remove('c')).toEqual(UNKNOWN);
+    });
+  });
+
+  describe('exportClients', () => {
+    it('gives everything that is stored of the clients of a range, and what is wrong with one', async () => {
+      const broken = { clientId: 'cc', clientSecret: `!${REGISTERED_CLIENT.clientSecret}`, clientName: 'B', scope: '' };
+      await use.add({ ...NEW, details: { resources: ['https://api.example'] } });
+      for (const client of [broken, { ...broken, clientId: 'd' }]) await use.store.add(client);
+      const problem = expect.stringMatching(/^scope must be one or more scope tokens/);
+      expect(await collect(use.management.exportClients({ prefix: 'c' }))).toEqual([
+        { ...(await use.store.find('c')), problem: null },
+        { ...(await use.store.find('cc')), problem },
+      ]);
+    });
+  });
+
+  describe('importClients', () => {
+    it('stores the clients of a file in the same storage', async () => {
+      async function* batches() {
+        yield [success({ ...REGISTERED_CLIENT, clientId: 'imported' })];
+      }
+      const file = () => ({ name: 'clients.json', sha256: '0'.repeat(64) });
+      const imported = await use.management.importClients(batches(), { cost: COST, existing: 'refuse', file });
+      expect(imported.ok).toBe(true);
+      expect(await use.show('imported')).toMatchObject({ ok: true, value: { client: { client_id: 'imported' } } });
+    });
+  });
+
+  describe('similarId', () => {
+    it('is the id that somebody probably meant, of the first page of all, or of those that begin like it', async () => {
+      for (let number = 100; number < 600; number += 1) {
+        await use.store.add({ ...REGISTERED_CLIENT, clientId: `client-${number}` });
+      }
+      for (const clientId of ['zebra', 'zoo-keeper']) await use.store.add({ ...REGISTERED_CLIENT, clientId });
+      const { similarId } = use.management;
+      expect(await Promise.all(['cleint-234', 'zebar', 'oz-keeper', 'nobody'].map(similarId))).toEqual([
+        'client-234',
+        'zebra',
+        undefined,
+        undefined,
+      ]);
     });
   });
 
@@ -689,6 +731,9 @@ describe('clientChangeEvents', () => {
     await store.change(ID, (stored) => success(stored));
     await store.change(ID, () => failure('a problem'));
     expect(changeLog.events()).toHaveLength(1);
+    const same: StoredClient = { client: { ...A_CLIENT, id: '1' }, details: NO_DETAILS };
+    const common = { at: NOW, change_id: 'a change', database_role: undefined };
+    expect(clientChangeEvents({ kind: 'client', before: same, after: same }, common)).toEqual([]);
   });
 
   it('lets a change fail that cannot be recorded', async () => {
@@ -697,6 +742,27 @@ describe('clientChangeEvents', () => {
     expect(await store.find(ID)).toBeUndefined();
     changeLog.full = false;
     expect(changeLog.events()).toEqual([]);
+  });
+
+  it.each([
+    [0, []],
+    [1, ['client_removed', 'change_unconfirmed']],
+  ])('says so of a change of which only %i events could be recorded', (most, expected) => {
+    const written: string[] = [];
+    const full = {
+      record({ event }: { readonly event: string }) {
+        if (written.length >= most && event !== 'change_unconfirmed') throw new Error('no space left');
+        written.push(event);
+      },
+    };
+    const parts = { changeLog: full, clock: new FixedClock(NOW), ids: new RandomIdGenerator() };
+    const removal: ClientChange = { kind: 'client', before: { client: { ...A_CLIENT, id: '1' }, details: NO_DETAILS } };
+    const both = new RecordChanges<ClientChange>(parts, (made, common) => [
+      ...clientChangeEvents(made, common),
+      ...clientChangeEvents(made, common),
+    ]);
+    expect(() => both.record(removal, undefined)).toThrow('no space left');
+    expect(written).toEqual(expected);
   });
 
   it('names the change that was not confirmed', async () => {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
@@ -6,7 +6,7 @@ import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
 import { Batches } from '../../application/batches.ts';
-import { type IssuedToken, IssueToken, type TokenRequest } from '../../application/issue-token.ts';
+import { type IssuedToken, IssueToken, type TokenRequest, type TokenReuse } from '../../application/issue-token.ts';
 import type { SecretCredentials } from '../../application/ports/client-credentials.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
@@ -62,10 +62,11 @@ describe('tokens that are issued', () => {
     readonly resources?: readonly string[];
     readonly signer?: TokenSigner;
     readonly auditNeed?: 'required';
+    readonly reuse?: TokenReuse;
   }
 
   /** The use case with the service's own in-memory adapters, and a count of the expensive steps. */
-  function world({ policy, client, clients, resources = RESOURCES, signer, auditNeed }: WorldOptions = {}) {
+  function world({ policy, client, clients, resources = RESOURCES, signer, auditNeed, reuse }: WorldOptions = {}) {
     const count = { lookUps: 0, verifications: 0 };
     const ids = new RandomIdGenerator();
     const clock = new FixedClock(NOW);
@@ -92,6 +93,7 @@ describe('tokens that are issued', () => {
       clock,
       ids,
       auditLog,
+      reuse,
     });
     return { issueToken, auditLog, clock, count };
   }
@@ -251,6 +253,14 @@ describe('tokens that are issued', () => {
     });
   });
 
+  it('shows the first token of a scope that is none, or all of it if each of them is one', async () => {
+    const shownOf = async (scope: string) => {
+      const outcome = await world().issueToken.execute(requestOf({ scope }));
+      return outcome.ok ? undefined : outcome.problem.shown;
+    };
+    expect(await Promise.all(['read w"rite r\\ead', 'read  write'].map(shownOf))).toEqual(['w"rite', 'read  write']);
+  });
+
   /** How A_CALLER appears in the audit log. */
   const ORIGIN = { request_id: A_CALLER.requestId, remote_address: A_CALLER.remoteAddress };
 
@@ -285,7 +295,19 @@ describe('tokens that are issued', () => {
       const { issueToken, auditLog, clock } = world();
       clock.advance(5);
       await issueToken.execute(requestOf({ ...request }));
-      expect(auditLog.events()).toEqual([{ event: 'token_refused', at: NOW + 5, ...event, ...ORIGIN }]);
+      expect(auditLog.events()).toStrictEqual([{ event: 'token_refused', at: NOW + 5, ...event, ...ORIGIN }]);
+    });
+
+    it('records a token that is issued again as such, at the time of that request', async () => {
+      const here = world({ reuse: new IssuedTokens({ keys, seconds: 60 }) });
+      const { accessToken, claims } = await issued(here);
+      here.clock.advance(7);
+      expect(await issued(here)).toMatchObject({ accessToken, expiresInSeconds: 293 });
+      const token = { client_id: CLIENT.clientId, token_id: claims.jti, scope: 'read write', expires_at: NOW + 300 };
+      expect(here.auditLog.events()).toEqual([
+        { event: 'token_issued', at: NOW, ...token, ...ORIGIN },
+        { event: 'token_issued', at: NOW + 7, ...token, reused: true, ...ORIGIN },
+      ]);
     });
 
     it('records the refusal of a client that is locked, and of one whose registration is broken', async () => {
@@ -829,6 +851,59 @@ describe('Batches', () => {
 });
 
 describe('the costs of stored secrets', () => {
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  /** Costs that nobody can read, in so many milliseconds, and the seconds at which somebody has tried to. */
+  function unreadable(takesMs = 0) {
+    jest.useFakeTimers();
+    const begin = performance.now();
+    const triedAt: number[] = [];
+    const find = async () => {
+      triedAt.push((performance.now() - begin) / 1_000);
+      if (takesMs > 0) await new Promise((resolve) => setTimeout(resolve, takesMs));
+      return undefined;
+    };
+    return { triedAt, find };
+  }
+
+  it('are tried to be read after a second, then after twice as long each time, five minutes at most', async () => {
+    const { triedAt, find } = unreadable();
+    const reading = readCosts(find, () => {});
+    await reading.start();
+    await jest.advanceTimersByTimeAsync(1_200_000);
+    expect(triedAt).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 811, 1_111]);
+    expect(reading.isClosed).toBe(false);
+    reading.close();
+    await jest.advanceTimersByTimeAsync(1_200_000);
+    expect([triedAt.length, reading.isClosed]).toEqual([12, true]);
+  });
+
+  it('are not tried to be read before thirty times as long as the last attempt took', async () => {
+    const { triedAt, find } = unreadable(2_000);
+    void readCosts(find, () => {}).start();
+    await jest.advanceTimersByTimeAsync(125_000);
+    expect(triedAt).toEqual([0, 62, 124]);
+  });
+
+  it('hold up a start for half a second at most', async () => {
+    const { triedAt, find } = unreadable(2_000);
+    const storage = { name: 'client repository', readiness: () => ({ ready: true }) as const, close: async () => {} };
+    const { readCosts: read, dependency } = followCosts(storage, find);
+    let goesOn = false;
+    const started = read(() => {}).then(() => {
+      goesOn = true;
+    });
+    await jest.advanceTimersByTimeAsync(499);
+    expect(goesOn).toBe(false);
+    await jest.advanceTimersByTimeAsync(1);
+    await started;
+    await dependency.close();
+    await jest.advanceTimersByTimeAsync(500_000);
+    expect(triedAt).toEqual([0]);
+  });
+
   it('reads the costs before it resolves, and not again', async () => {
     const found: (readonly number[])[] = [];
     let asked = 0;

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import pg from 'pg';
 import { KEY_RING } from '../../adapters/postgres/key-directory/key-ring-table.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
-import { BRING_BACK } from '../../adapters/postgres/own-tables.ts';
+import { BRING_BACK } from '../../application/client-lookup.ts';
 import type { Finding } from '../../domain/finding.ts';
 import { CREATE_CLIENTS } from '../support/clients-table.ts';
 import { freePort } from '../support/free-port.ts';

@@ -13,6 +13,7 @@ import {
 import { ClientRegistration, describeProblem, FIELD_MAX_LENGTH } from '../../domain/client-registration.ts';
 import {
   documentOf,
+  hasWeakSecret,
   readConditions,
   readKeys,
   readResources,
@@ -291,6 +292,16 @@ describe('details', () => {
       expect([0, 86_401, 1.5, '60', true, {}].map(accepts)).toEqual([false, false, false, false, false, false]);
     });
 
+    it('refuses an end of the secret in the column that is no time', () => {
+      const problem = {
+        kind: 'clientSecret',
+        position: undefined,
+        rule: 'must be a time in whole seconds since the epoch',
+      };
+      expect(checkDetails({ ...NO_DETAILS, clientSecret: { expires_at: 1.5 } })).toEqual({ ok: false, problem });
+      expect(checkDetails({ ...NO_DETAILS, clientSecret: { expires_at: 1 } }).ok).toBe(true);
+    });
+
     it('says that something has expired from its last second on', () => {
       expect([9, 10, 11].map((now) => hasExpired({ expires_at: 10 }, now))).toEqual([false, true, true]);
       expect(hasExpired({}, Number.MAX_SAFE_INTEGER)).toBe(false);
@@ -318,6 +329,12 @@ describe('details', () => {
         token_lifetime_seconds: 60,
         owner: 'team-a',
       });
+    });
+
+    it('has what is known of the secret in the column', () => {
+      expect(documentOf({ clientSecret: {} })).toStrictEqual({});
+      expect(documentOf({ clientSecret: { expires_at: 5 } })).toStrictEqual({ client_secret_expires_at: 5 });
+      expect(documentOf({ clientSecret: { generated: true } })).toStrictEqual({ client_secret_generated: true });
     });
 
     it('is stored without the kinds that say nothing', () => {
@@ -538,6 +555,34 @@ describe('stored secrets', () => {
       expect(select('$2b$column', 9)).toBe('$2b$column');
       expect(select('!$2b$column', 9, 'a')).toBe('!$2b$column');
       expect(select('!*', 9, 'a')).toBe('!*');
+    });
+
+    it.each([
+      ['the one in the column until it ends', 9, undefined, '$2b$column'],
+      ['none from then on', 10, undefined, NO_SECRET],
+      ['none in place of another that is unknown', 10, 'b', NO_SECRET],
+      ['another one that goes on', 10, 'a', '$2b$a'],
+    ])('selects %s', (_what, now, id, expected) => {
+      const document = { client_secret_expires_at: 10, secrets: [{ secret_id: 'a', client_secret: '$2b$a' }] };
+      expect(selectSecret('$2b$column', document, now, id)).toBe(expected);
+      expect(selectSecret('!$2b$column', document, now, id)).toBe('!$2b$column');
+    });
+
+    it.each<[string, boolean, string, object]>([
+      ['that somebody may have chosen', true, `$2b$09$${TAIL}`, {}],
+      ['behind a lock', true, `!$2b$09$${TAIL}`, {}],
+      ['that is generated', false, `$2b$09$${TAIL}`, { client_secret_generated: true }],
+      ['that only looks generated', true, `$2b$09$${TAIL}`, { client_secret_generated: 'yes' }],
+      ['that is valid for another second', true, `$2b$09$${TAIL}`, { client_secret_expires_at: 11 }],
+      ['that has expired', false, `$2b$09$${TAIL}`, { client_secret_expires_at: 10 }],
+      ['of a high cost', false, `$2b$10$${TAIL}`, {}],
+      ['that is no BCrypt encoding', false, '{noop}plain', {}],
+      ['with an id', true, NO_SECRET, { secrets: [{ secret_id: 'a', client_secret: `$2b$04$${TAIL}` }] }],
+      ['with an id, generated', false, NO_SECRET, { secrets: [{ client_secret: `$2b$04$${TAIL}`, generated: true }] }],
+      ['with an id, expired', false, NO_SECRET, { secrets: [{ client_secret: `$2b$04$${TAIL}`, expires_at: 10 }] }],
+      ['that is no text', false, NO_SECRET, { secrets: [{ client_secret: 7 }, null] }],
+    ])('can be guessed from the table for one %s: %s', (_what, expected, stored, document) => {
+      expect(hasWeakSecret(stored, { ...document }, 10)).toBe(expected);
     });
 
     it.each([

@@ -79,10 +79,10 @@ describe.each([
       expect(run.stderr).toBe('1 to add, 2 to change, 1 to remove, 1 unchanged.\nNothing was changed.\n');
       expect(run.stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
         ['action', 'client_id', 'fields'],
-        ['add', 'new', ''],
+        ['add', 'new'],
         ['change', 'billing', 'scope, claims'],
         ['change', 'keyed', 'jwks'],
-        ['remove', 'old', ''],
+        ['remove', 'old'],
         [''],
       ]);
       const json = await apply(next, '--owner', 'a', '--prune', '--check', '--json');

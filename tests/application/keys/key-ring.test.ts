@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { keyChangeEvents } from '../../../application/keys-program/key-change-events.ts';
 import { keyStateOf, rotationsOf } from '../../../application/keys-program/ring-records.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { KeyRow } from '../../../application/ports/key-ring-store.ts';
@@ -157,7 +158,10 @@ describe('a rotation', () => {
     const ring = await freshKeyRing({ shared, clock, ...rest, auditLog });
     const start = clock.now();
     await ring.advance();
-    await pass(clock, 1_000.5, ring);
+    clock.advance(1_000.5);
+    await ring.signingKey();
+    expect(auditLog.events().map(({ event }) => event)).toContain('key_retired');
+    await ring.advance();
     const [first, second, third] = shared.rows.map(({ kid }) => kid);
     const event = (name: string, at: number, key_id: string | undefined) => ({ event: name, at, key_id });
     expect(auditLog.events()).toEqual([
@@ -505,7 +509,8 @@ describe('an unknown key id', () => {
     clock.advance(1);
     const before = shared.reads;
     for (let times = 0; times < 20; times += 1) {
-      await expect(ring.verificationKey('unknown')).rejects.toThrow(DependencyUnavailable);
+      const unknown = ring.verificationKey('unknown');
+      await expect(unknown).rejects.toMatchObject({ name: 'DependencyUnavailable', dependency: 'key directory' });
     }
     expect(shared.reads - before).toBe(1);
     expect(await ring.verificationKey(await signingKid(ring))).toBeDefined();
@@ -596,5 +601,40 @@ describe('the ring as operators see it', () => {
     expect(rotationsOf({ rows: known, time })).toEqual([{ kid: 'RS256 2', endsAt: 5_016 }]);
     const ended = [row(3, 5_900), row(2, 4_900, { endedAt: 5_500 })];
     expect(rotationsOf({ rows: ended, time })).toEqual([{ kid: 'RS256 2', endsAt: 5_500 }]);
+  });
+
+  it('turns to no key that has no seal or no step, and none of another algorithm', () => {
+    const unusable = [
+      row(3, 5_900, { sealed: undefined }),
+      row(4, 5_900, { step: undefined }),
+      row(5, 5_900, { algorithm: 'ES256', kid: 'another' }),
+      row(6, 4_950, { algorithm: 'none' }),
+    ];
+    expect(rotationsOf({ rows: [row(0, 4_900), row(4, 5_900, { step: undefined })], time })).toEqual([]);
+    const both = [row(2, 4_900), ...unusable];
+    expect(rotationsOf({ rows: both, time })).toEqual([]);
+    expect(both.map((one) => keyStateOf(one, { rows: both, time }))).toEqual([
+      'signing',
+      ...Array(3).fill('published'),
+      'retired',
+    ]);
+  });
+
+  it('has no key that signs in place of an ended one before its time', () => {
+    const waiting = [row(1, 5_300), row(0, 3_900, { endedAt: 5_000, verifiesUntil: 5_100 })];
+    expect(waiting.map((one) => keyStateOf(one, { rows: waiting, time: 5_200 }))).toEqual(['published', 'retired']);
+    expect(keyStateOf(row(0, 1), { rows: [row(0, 1)], time: undefined })).toBe('published');
+  });
+
+  it('is changed by operators, whose changes are in the audit log', () => {
+    const common = { at: 5_000, change_id: 'a change', database_role: 'an operator' };
+    const changes = [
+      { change: 'revoked', kid: 'a', verifiesUntil: 6_000 },
+      { change: 'ended', kid: 'b', endsAt: 5_500 },
+    ] as const;
+    expect(keyChangeEvents(changes, common)).toEqual([
+      { event: 'directory_key_revoked', ...common, key_id: 'a', trusted_until: 6_000 },
+      { event: 'directory_key_ended', ...common, key_id: 'b', ends_at: 5_500 },
+    ]);
   });
 });
