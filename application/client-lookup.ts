@@ -143,8 +143,8 @@ export function logBroken(log: (line: BrokenRegistration) => void, client_id: st
 /** How many clients the doctor looks at, at most. */
 export const INSPECTED_MAX = 1_000;
 
-/** How many of these rows get no token although nobody has disabled them, and how many secrets are easy to guess. */
-export function inspectRows(rows: readonly ClientRow[], now: number): readonly Finding[] {
+/** How many of these rows get no token although nobody has disabled them, how many secrets are easy to guess, and {@link inspectLifetimes}. */
+export function inspectRows(rows: readonly ClientRow[], now: number, lifetimeMax: number): readonly Finding[] {
   const isUsable = (secret: string) => secret === NO_SECRET || StoredSecret.parse(secret).kind === 'bcrypt';
   const enabled = rows.filter(({ clientSecret }) => !isLocked(clientSecret));
   const isBroken = (row: ClientRow) => !isUsable(row.clientSecret) || lookupOfRow(row, now).kind === 'broken';
@@ -156,5 +156,31 @@ export function inspectRows(rows: readonly ClientRow[], now: number): readonly F
     ...(weak === 0
       ? []
       : [note(`registered clients with ${WEAK_SECRET}: ${weak}`, 'npm run clients -- list names them')]),
+    ...inspectLifetimes(
+      rows
+        .map((row) => lookupOfRow(row, now))
+        .flatMap((lookup) => (lookup.kind === 'found' ? lookup.registration : [])),
+      lifetimeMax,
+    ),
   ];
+}
+
+/** Clients that a finding names. */
+const NAMED_MAX = 5;
+
+/**
+ * Which clients have a lifetime of tokens that they do not get, since the deployment's is shorter.
+ *
+ * @param clients with a lifetime in seconds; null and Infinity: as long as the deployment's.
+ */
+export function inspectLifetimes(
+  clients: readonly { readonly clientId: string; readonly tokenLifetimeSeconds?: number | null }[],
+  lifetimeMax: number,
+): readonly Finding[] {
+  const longer = clients.filter(({ tokenLifetimeSeconds: own }) => Number.isFinite(own) && Number(own) > lifetimeMax);
+  if (longer.length === 0) return [];
+  const ids = longer.slice(0, NAMED_MAX).map(({ clientId }) => clientId);
+  const named = [...ids, ...(longer.length > NAMED_MAX ? ['…'] : [])].join(', ');
+  const text = `clients with a token_lifetime_seconds above TOKEN_LIFETIME_SECONDS, whose tokens are valid for ${lifetimeMax} s: ${longer.length} (${named})`;
+  return [note(text, 'shorten theirs, as with npm run clients -- update --token-lifetime, or raise the setting')];
 }

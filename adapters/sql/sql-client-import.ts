@@ -256,7 +256,9 @@ export class SqlClientImport implements ClientImport {
       if (!('plan' in client)) return [...fields, givenText(details), null, null, null];
       const { version, changes } = client.plan;
       const outcome = version === undefined ? 'added' : changes.length > 0 ? 'changed' : 'unchanged';
-      return [...fields, document, outcome, changes.join(' '), version ?? null];
+      // What stays as it is takes no room.
+      const stored = outcome === 'unchanged' ? [...fields.slice(0, 2), '', '', '', '{}'] : [...fields, document];
+      return [...stored, outcome, changes.join(' '), version ?? null];
     });
     const added = await connection.query<{ readonly position: number }>(this.#sql.add(clients.length), values);
     if (added.length === clients.length) return [];

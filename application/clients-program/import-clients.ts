@@ -78,8 +78,8 @@ export async function addAll(
       for (const [index, one] of prepared.entries()) {
         if (!one.ok) problems.push({ position: position + index, text: one.problem });
       }
-      const repeated = await clients.add(prepared.flatMap((one) => (one.ok ? one.value : [])));
-      if (problems.length === 0) problems.push(...repeated.map(describeRepetition));
+      const valid = problems.length === 0 ? prepared.flatMap((one) => (one.ok ? one.value : [])) : [];
+      problems.push(...(await clients.add(valid)).map(describeRepetition));
     }
     if (problems.length >= PROBLEMS_MAX) break;
     position += batch.length;

@@ -58,8 +58,9 @@ async function clients(configuration: Configuration, core: Core): Promise<Opened
   const feature = await storage(configuration, core);
   const { listRows = async () => [] } = core.resolve(PARTS.storage);
   const now = () => core.resolve(PARTS.clock).now();
+  const { TOKEN_LIFETIME_SECONDS: lifetime } = configuration.settings;
   // What keeps them from being read, the health of the storage says.
-  return { ...feature, inspect: async () => inspectRows(await listRows().catch(() => []), now()) };
+  return { ...feature, inspect: async () => inspectRows(await listRows().catch(() => []), now(), lifetime) };
 }
 
 async function usedAssertions(configuration: Configuration, core: Core): Promise<Feature | undefined> {

@@ -3,6 +3,7 @@ import bcrypt from 'bcrypt';
 import { bcryptEncoder, bcryptMatcher } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { secretFiles } from '../../adapters/system/secret-files.ts';
 import { RandomIdGenerator, randomSecret } from '../../adapters/system/system.ts';
+import { GENERATED_MAX, planClients } from '../../application/clients-program/apply-clients.ts';
 import type { ChangeRequest, CheckRule } from '../../application/clients-program/change-client.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
@@ -807,6 +808,32 @@ describe('importClients', () => {
       file,
     });
   }
+
+  it('plans to generate at most so many secrets, since they wait in memory', async () => {
+    const to = (n: number) => ({ ...client(`c${n}`, { clientSecret: NO_SECRET }), generateTo: `no-such-folder/${n}` });
+    const plan = (count: number) => {
+      async function* entries() {
+        yield Array.from({ length: count }, (_, n) => success(to(n)));
+      }
+      const sources = {
+        clock: new FixedClock(),
+        generateSecret: randomSecret,
+        secretFiles,
+        matchSecret: bcryptMatcher(atOnce),
+      };
+      const options = {
+        cost: COST,
+        owner: undefined,
+        unowned: 'refuse',
+        others: 'keep',
+        onCompared: () => {},
+      } as const;
+      return planClients({ store, encodeSecret: async () => HASH, checkRule, ...sources }, entries(), options);
+    };
+    expect(await plan(GENERATED_MAX)).toMatchObject({ ok: true, value: { counts: { added: GENERATED_MAX } } });
+    const text = `client c${GENERATED_MAX}: client_secret.generate is for at most ${GENERATED_MAX} clients at once: split the file`;
+    expect(await plan(GENERATED_MAX + 1)).toEqual(failure([{ position: GENERATED_MAX, text }]));
+  });
 
   async function storedIds(): Promise<readonly string[]> {
     return (await collect(store.list({ prefix: '' }))).map(({ client }) => client.clientId);

@@ -326,6 +326,7 @@ describe('details', () => {
         resources: DETAILS.resources,
         claims: DETAILS.claims,
         token_lifetime_seconds: 60,
+        owner: 'team-a',
       });
     });
 

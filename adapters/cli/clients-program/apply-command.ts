@@ -3,7 +3,7 @@ import type { ClientsPlan } from '../../../application/clients-program/apply-cli
 import type { PlanCounts, PlanEntry } from '../../../application/ports/client-store.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import { EXIT, type OutputStream, Problem } from '../outcome.ts';
-import { printableJson, shortened } from '../printable.ts';
+import { arraysOf, shortened } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
 import { textTable } from '../text-table.ts';
 import { withStorage } from '../with-storage.ts';
@@ -128,23 +128,12 @@ async function* tableOf({ plan, counts }: ClientsPlan): OutputStream {
   if (rows.length > 0) yield { text: `${textTable([['action', 'client_id', 'fields'], ...rows])}\n` };
 }
 
-/** One object, of any length: arrays of ids and of changes, and the number of clients that stay as they are. */
-async function* documentOf({ plan, counts }: ClientsPlan): OutputStream {
-  const idOf = ({ clientId }: PlanEntry) => clientId;
-  const shown = { added: idOf, changed: changeOf, removed: idOf };
-  let opening = '{';
-  for (const [kind, of] of Object.entries(shown) as [keyof typeof shown, (entry: PlanEntry) => unknown][]) {
-    yield { text: `${opening}"${kind}":[` };
-    opening = '],';
-    let separator = '';
-    for await (const page of plan(kind)) {
-      yield { text: separator + page.map((entry) => printableJson(of(entry))).join(',') };
-      separator = ',';
-    }
+/** Arrays of ids and of changes, and the number of clients that stay as they are. */
+function documentOf({ plan, counts }: ClientsPlan): OutputStream {
+  const idsOf = (kind: keyof PlanCounts) => pagesOf(kind, ({ clientId }) => clientId);
+  async function* pagesOf(kind: keyof PlanCounts, of: (entry: PlanEntry) => unknown) {
+    for await (const page of plan(kind)) yield page.map(of);
   }
-  yield { text: `],"unchanged":${counts.unchanged}}\n` };
-}
-
-function changeOf({ clientId, changes }: PlanEntry): unknown {
-  return { client_id: clientId, fields: changes };
+  const changed = pagesOf('changed', ({ clientId, changes }) => ({ client_id: clientId, fields: changes }));
+  return arraysOf({ added: idsOf('added'), changed, removed: idsOf('removed') }, `,"unchanged":${counts.unchanged}`);
 }

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { ImportedClients } from '../../../application/clients-program/import-clients.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import type { OutputStream } from '../outcome.ts';
-import { printableJson } from '../printable.ts';
+import { arraysOf } from '../printable.ts';
 import { withStorage } from '../with-storage.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import { GIVEN_COST_OPTION, type GivenCostOptions } from './client-options.ts';
@@ -56,7 +56,8 @@ async function* importFile(
   const said = `${added} would be added, ${replaced} replaced, ${locked} of them still disabled. Nothing was changed.`;
   if (dryRun) return yield { message: said };
   yield* messages(imported.value);
-  if (json) yield* documentOf(imported.value);
+  const { ids } = imported.value;
+  if (json) yield* arraysOf({ added: ids('added'), replaced: ids('replaced'), still_disabled: ids('locked') });
 }
 
 async function* messages({ counts, ids }: ImportedClients): OutputStream {
@@ -69,20 +70,4 @@ async function* messages({ counts, ids }: ImportedClients): OutputStream {
   }
   const more = counts.locked - NAMED_MAX;
   if (more > 0) yield { message: `${more} more clients stay disabled; --json names them all.` };
-}
-
-/** One object with three arrays of client ids, of any length. */
-async function* documentOf({ ids }: ImportedClients): OutputStream {
-  const fields = { added: 'added', replaced: 'replaced', still_disabled: 'locked' } as const;
-  let opening = '{';
-  for (const [field, kind] of Object.entries(fields)) {
-    yield { text: `${opening}"${field}":[` };
-    opening = '],';
-    let separator = '';
-    for await (const page of ids(kind)) {
-      yield { text: separator + page.map(printableJson).join(',') };
-      separator = ',';
-    }
-  }
-  yield { text: ']}\n' };
 }
