@@ -171,13 +171,13 @@ const NAMED_MAX = 5;
 /**
  * Which clients have a lifetime of tokens that they do not get, since the deployment's is shorter.
  *
- * @param clients with a lifetime in seconds; null and Infinity: as long as the deployment's.
+ * @param clients with a lifetime in seconds; Infinity: as long as the deployment's.
  */
 export function inspectLifetimes(
-  clients: readonly { readonly clientId: string; readonly tokenLifetimeSeconds?: number | null }[],
+  clients: readonly { readonly clientId: string; readonly tokenLifetimeSeconds: number }[],
   lifetimeMax: number,
 ): readonly Finding[] {
-  const longer = clients.filter(({ tokenLifetimeSeconds: own }) => Number.isFinite(own) && Number(own) > lifetimeMax);
+  const longer = clients.filter(({ tokenLifetimeSeconds: own }) => Number.isFinite(own) && own > lifetimeMax);
   if (longer.length === 0) return [];
   const ids = longer.slice(0, NAMED_MAX).map(({ clientId }) => clientId);
   const named = [...ids, ...(longer.length > NAMED_MAX ? ['…'] : [])].join(', ');

@@ -91,7 +91,9 @@ function describeSettings({ settings, clients }: Configuration): readonly Findin
     ...(plain > 0 ? [note(`secrets in plain text in CLIENTS_FILE: ${plain}`, hash)] : []),
     ...clients.flatMap(warningsAboutClient).slice(0, WARNINGS_MAX),
     ...inspectLifetimes(
-      clients.map(({ clientId, details }) => ({ clientId, ...details })),
+      clients.map(({ clientId, details }) => {
+        return { clientId, tokenLifetimeSeconds: details?.token_lifetime_seconds ?? Infinity };
+      }),
       settings.TOKEN_LIFETIME_SECONDS,
     ),
   ];
