@@ -318,6 +318,7 @@ describe('details', () => {
         resources: [],
         claims: {},
         token_lifetime_seconds: null,
+        owner: null,
       });
       expect(documentOf({ ...DETAILS, keys: [...DETAILS.keys, { jwk: JWK }] })).toStrictEqual({
         secrets: [{ secret_id: 'cs-1', name: 'first', client_secret: ENCODED }],

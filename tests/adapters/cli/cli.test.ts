@@ -170,7 +170,6 @@ describe('a page of a list', () => {
     resources: [],
     claims: {},
     token_lifetime_seconds: null,
-    owner: null,
   };
 
   const pageOf = (clients: readonly ListedClient[]) => `${textTable([LIST_COLUMNS, ...clients.map(listedRow)])}\n`;
