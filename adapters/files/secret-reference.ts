@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { NO_SECRET, StoredSecret } from '../../domain/stored-secret.ts';
+import { isLocked, NO_SECRET, StoredSecret } from '../../domain/stored-secret.ts';
 
 /** A rule that a field of an entry breaks, under the path of the field. Never quotes a value. */
 type FieldProblem = readonly [path: string, rule: string];
@@ -21,7 +21,8 @@ const REFERENCE = z.union([
   z.strictObject({ generate: z.string().min(1) }),
 ]);
 
-const NOT_A_REFERENCE = 'must be a BCrypt encoding, {"file": PATH} or {"env": NAME}';
+const NOT_A_REFERENCE =
+  'must be a BCrypt encoding, {"file": PATH}, {"env": NAME} or, in clients apply, {"generate": PATH}';
 const PLAIN = `must not be in the file in plain text: write {"file": PATH} or {"env": NAME}, or the output of clients hash`;
 const GENERATE = 'cannot be generated here: only clients apply does it';
 const GENERATE_OTHER = 'cannot be generated: only the client_secret of the client can';
@@ -42,8 +43,7 @@ export function withSecrets(entry: unknown, rules: SecretRules): Result<EntryWit
     const { client_secret: secret } = given;
     const field = `${path}client_secret`;
     if (typeof secret === 'string' || secret === null) {
-      const isPlain = rules.plain === 'refused' && secret !== null && StoredSecret.parse(secret).kind === 'plain';
-      if (isPlain) problems.push([field, PLAIN]);
+      if (rules.plain === 'refused' && secret !== null && !isStored(secret)) problems.push([field, PLAIN]);
       return given;
     }
     const reference = REFERENCE.safeParse(secret);
@@ -69,6 +69,11 @@ function storedText(reference: z.output<typeof REFERENCE>, { read, generate }: S
   if (!text.ok) return text;
   const secret = text.value.replace(/\r?\n$/, '');
   return success(StoredSecret.parse(secret).kind === 'bcrypt' ? secret : `{noop}${secret}`);
+}
+
+/** Whether a text cannot be a secret itself. */
+function isStored(text: string): boolean {
+  return text === NO_SECRET || isLocked(text) || StoredSecret.parse(text).kind === 'bcrypt';
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

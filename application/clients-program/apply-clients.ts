@@ -156,7 +156,9 @@ function ownerOf(
   const current = stored === undefined ? wanted : stored.details.owner;
   if (current === wanted) return success(wanted);
   if (current !== null)
-    return failure(`${DETAIL_FIELDS.owner} is ${current}: only a file with this owner can change it`);
+    return failure(
+      `${DETAIL_FIELDS.owner} is ${current}: only a file with this owner can change it: if that is you, add --owner ${current}`,
+    );
   if (options.unowned === 'adopt') return success(wanted);
   return failure(`${DETAIL_FIELDS.owner} is nobody yet: --adopt makes it ${wanted}`);
 }

@@ -44,12 +44,17 @@ function isNamed(name: string, variable: string): boolean {
   return name.endsWith('*') ? variable.startsWith(name.slice(0, -1)) : variable === name;
 }
 
-/** Whether a file is in a folder, at the end of all links. One that does not exist is not. */
+/** Whether a file is in a folder, at the end of all links. */
 function isInside(folder: string, path: string): boolean {
+  const way = relative(atEndOfLinks(folder), atEndOfLinks(path));
+  return way !== '' && !isAbsolute(way) && !/^\.\.([/\\]|$)/.test(way);
+}
+
+/** Of one that does not exist, the path as it is: reading it says so. */
+function atEndOfLinks(path: string): string {
   try {
-    const way = relative(realpathSync(resolve(folder)), realpathSync(resolve(path)));
-    return way !== '' && !isAbsolute(way) && !/^\.\.([/\\]|$)/.test(way);
+    return realpathSync(resolve(path));
   } catch {
-    return false;
+    return resolve(path);
   }
 }
