@@ -103,7 +103,15 @@ export async function planClients(
         }
         written.push(path);
       }
-      const applied = await clients.apply(file, pruned);
+      let isCommitting = false;
+      const onCommit = () => {
+        isCommitting = true;
+      };
+      const applied = await clients.apply(file, pruned, onCommit).catch(async (fault: unknown) => {
+        // Otherwise nobody knows whether it is stored.
+        if (!isCommitting) await undo();
+        throw fault;
+      });
       if (applied.ok) return applied;
       await undo();
       return failure('Clients were changed after the plan was made: make another one.');

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { ClientsPlan } from '../../../application/clients-program/apply-clients.ts';
 import type { PlanCounts, PlanEntry } from '../../../application/ports/client-store.ts';
+import { ruleOfOwner } from '../../../domain/client-details.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { arraysOf, shortened } from '../printable.ts';
@@ -70,7 +71,8 @@ export function applyCommand(
     async *run(options) {
       const { file, owner, prune, allowFiles, allowEnv } = options;
       if (prune && owner === undefined) throw new Problem(EXIT.usage, '--prune needs --owner.');
-      if (owner === '') throw new Problem(EXIT.usage, '--owner is empty.');
+      const rule = owner === undefined ? undefined : ruleOfOwner(owner);
+      if (rule !== undefined) throw new Problem(EXIT.usage, `--owner ${rule}.`);
       if (allowEnv?.some((name) => /\*./.test(name)))
         throw new Problem(EXIT.usage, 'A * in --allow-env must be at its end.');
       const isRestricted = allowFiles !== undefined || allowEnv !== undefined;
