@@ -985,7 +985,7 @@ describe('listClients', () => {
   });
 
   it('yields no empty page, and nothing if there is no client', async () => {
-    expect(await listing([stored('a')], [stored('b')]).pageSizes()).toEqual([1, 1]);
+    expect(await listing([stored('a')], [], [stored('b')]).pageSizes()).toEqual([1, 1]);
     expect(await listing().pageSizes()).toEqual([]);
   });
 
