@@ -10,7 +10,7 @@ const PACKAGES = { path: '^node_modules/' };
 const PACKAGES_OF_ADAPTERS = {
   cli: 'commander',
   fetch: 'none',
-  files: 'zod',
+  files: 'yaml|zod',
   http: 'koa|@koa/router|lru-cache',
   'http-client': 'zod',
   jwt: 'jose|lru-cache',

@@ -2,6 +2,7 @@ import {
   type ClientColumns,
   ClientRegistration,
   type ClientRegistrationFields,
+  isClientId,
 } from '../domain/client-registration.ts';
 import {
   hasWeakSecret,
@@ -23,6 +24,11 @@ export function lookupOf(fields: ClientRegistrationFields): Exclude<ClientLookup
   return registration.ok
     ? { kind: 'found', registration: registration.value }
     : { kind: 'broken', problem: registration.problem };
+}
+
+/** Whether a storage can have the id. A driver would send half a surrogate pair as U+FFFD, which another client id may contain. */
+export function isStorable(clientId: string): boolean {
+  return isClientId(clientId) && clientId.isWellFormed();
 }
 
 /** A row of a storage: the columns of a client, and of its details at least what the look-up needs. */
@@ -118,6 +124,9 @@ export const NO_CLIENT: Problem = {
 /** For operators. A generated secret needs no stretching. */
 export const WEAK_SECRET = `a secret that no program generated, of a BCrypt cost below ${CHOSEN_SECRET_COST}`;
 
+/** What to do about lost registrations: empty ones in their place would have every client refused. */
+export const BRING_BACK = 'bring it back, from a backup or from where it was moved to';
+
 /** A row that needs repair, for the log: the rule that a field breaks. */
 export interface BrokenRegistration {
   readonly event: 'registration_broken';
@@ -134,8 +143,8 @@ export function logBroken(log: (line: BrokenRegistration) => void, client_id: st
 /** How many clients the doctor looks at, at most. */
 export const INSPECTED_MAX = 1_000;
 
-/** How many of these rows get no token although nobody has disabled them, and how many secrets are easy to guess. */
-export function inspectRows(rows: readonly ClientRow[], now: number): readonly Finding[] {
+/** How many of these rows get no token although nobody has disabled them, how many secrets are easy to guess, and {@link inspectLifetimes}. */
+export function inspectRows(rows: readonly ClientRow[], now: number, lifetimeMax: number): readonly Finding[] {
   const isUsable = (secret: string) => secret === NO_SECRET || StoredSecret.parse(secret).kind === 'bcrypt';
   const enabled = rows.filter(({ clientSecret }) => !isLocked(clientSecret));
   const isBroken = (row: ClientRow) => !isUsable(row.clientSecret) || lookupOfRow(row, now).kind === 'broken';
@@ -147,5 +156,31 @@ export function inspectRows(rows: readonly ClientRow[], now: number): readonly F
     ...(weak === 0
       ? []
       : [note(`registered clients with ${WEAK_SECRET}: ${weak}`, 'npm run clients -- list names them')]),
+    ...inspectLifetimes(
+      rows
+        .map((row) => lookupOfRow(row, now))
+        .flatMap((lookup) => (lookup.kind === 'found' ? lookup.registration : [])),
+      lifetimeMax,
+    ),
   ];
+}
+
+/** Clients that a finding names. */
+const NAMED_MAX = 5;
+
+/**
+ * Which clients have a lifetime of tokens that they do not get, since the deployment's is shorter.
+ *
+ * @param clients with a lifetime in seconds; null and Infinity: as long as the deployment's.
+ */
+export function inspectLifetimes(
+  clients: readonly { readonly clientId: string; readonly tokenLifetimeSeconds?: number | null }[],
+  lifetimeMax: number,
+): readonly Finding[] {
+  const longer = clients.filter(({ tokenLifetimeSeconds: own }) => Number.isFinite(own) && Number(own) > lifetimeMax);
+  if (longer.length === 0) return [];
+  const ids = longer.slice(0, NAMED_MAX).map(({ clientId }) => clientId);
+  const named = [...ids, ...(longer.length > NAMED_MAX ? ['…'] : [])].join(', ');
+  const text = `clients with a token_lifetime_seconds above TOKEN_LIFETIME_SECONDS, whose tokens are valid for ${lifetimeMax} s: ${longer.length} (${named})`;
+  return [note(text, 'shorten theirs, as with npm run clients -- update --token-lifetime, or raise the setting')];
 }

@@ -67,6 +67,8 @@ export interface ClientDetails {
   readonly claims: ClientClaims;
   /** The longest lifetime of the client's tokens, in seconds; null: as long as the deployment's. */
   readonly tokenLifetimeSeconds: number | null;
+  /** Whose file has the client, such as a team; null: nobody's. */
+  readonly owner: string | null;
 }
 
 export const NO_DETAILS = {
@@ -76,11 +78,13 @@ export const NO_DETAILS = {
   resources: [],
   claims: NO_CLAIMS,
   tokenLifetimeSeconds: null,
+  owner: null,
 } as const satisfies ClientDetails;
 
 /** Only the kinds that are not empty. */
 export function withoutEmpty(details: Partial<ClientDetails>): Partial<ClientDetails> {
-  const says = (kind: unknown) => kind !== null && (typeof kind === 'number' || Object.keys(Object(kind)).length > 0);
+  const says = (kind: unknown) =>
+    kind !== null && (['number', 'string'].includes(typeof kind) || Object.keys(Object(kind)).length > 0);
   return Object.fromEntries(Object.entries(details).filter(([, kind]) => says(kind)));
 }
 
@@ -99,6 +103,7 @@ export const DETAIL_FIELDS = {
   resources: 'resources',
   claims: 'claims',
   tokenLifetimeSeconds: 'token_lifetime_seconds',
+  owner: 'owner',
 } as const satisfies Record<DetailKind, string>;
 
 /** The most entries of each kind. */
@@ -118,7 +123,7 @@ export interface DetailsProblem {
 
 /** The details, or the first rule that they break. */
 export function checkDetails(details: ClientDetails): Result<ClientDetails, DetailsProblem> {
-  const { clientSecret, secrets, keys, subjects, resources, claims, tokenLifetimeSeconds } = details;
+  const { clientSecret, secrets, keys, subjects, resources, claims, tokenLifetimeSeconds, owner } = details;
   const problem =
     problemOfValue('clientSecret', ruleOfTime(clientSecret?.expires_at)) ??
     problemOf('secrets', secrets, ({ secret_id }) => secret_id, ruleOfSecret) ??
@@ -127,7 +132,8 @@ export function checkDetails(details: ClientDetails): Result<ClientDetails, Deta
     problemOf('subjects', subjects, ({ issuer, subject }) => JSON.stringify([issuer, subject]), ruleOfSubject) ??
     problemOf('resources', resources, uriOf, ruleOfResource) ??
     problemOfValue('claims', ruleOfClaims(claims)) ??
-    problemOfValue('tokenLifetimeSeconds', ruleOfLifetime(tokenLifetimeSeconds));
+    problemOfValue('tokenLifetimeSeconds', ruleOfLifetime(tokenLifetimeSeconds)) ??
+    problemOfValue('owner', owner === null ? undefined : ruleOfOwner(owner));
   return problem === undefined ? success(details) : failure(problem);
 }
 
@@ -196,6 +202,12 @@ function ruleOfResource(resource: RegisteredResource): string | undefined {
     return `scope must have at most ${TEXT_MAX_LENGTH} characters`;
   const isScoped = typeof resource === 'string' || Scope.parse(resource.scope).ok;
   return isScoped ? undefined : 'scope must be scope tokens with single spaces between (RFC 6749 section 3.3)';
+}
+
+/** The rule that the name of an owner breaks, if it breaks one. */
+export function ruleOfOwner(owner: unknown): string | undefined {
+  const isName = typeof owner === 'string' && isText(owner, NAME_MAX_LENGTH) && !hasUnprintable(owner);
+  return isName ? undefined : `must have 1 to ${NAME_MAX_LENGTH} characters that can be seen`;
 }
 
 /** 9999-12-31T23:59:59Z. A time in milliseconds is later. */

@@ -59,12 +59,14 @@ export interface CredentialsDocument {
   readonly claims: ClientClaims;
   /** Null: as long as the deployment's. */
   readonly token_lifetime_seconds: number | null;
+  /** Whose file has the client; null: nobody's. */
+  readonly owner: string | null;
 }
 
 /** What the audit log says of a client: its secrets only by their public ids and names, its keys only by their ids. */
 export interface RecordedClient
   extends Pick<ClientDocument, 'client_name' | 'scope' | 'state' | 'bcrypt_cost'>,
-    Pick<CredentialsDocument, 'federated_subjects' | 'resources' | 'token_lifetime_seconds'> {
+    Pick<CredentialsDocument, 'federated_subjects' | 'resources' | 'token_lifetime_seconds' | 'owner'> {
   /** Names only: a value may be about a person. */
   readonly claims: readonly string[];
   readonly secrets: readonly RecordedSecret[];

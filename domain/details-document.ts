@@ -19,12 +19,13 @@ export interface DetailsDocument {
   readonly resources?: readonly RegisteredResource[];
   readonly claims?: ClientClaims;
   readonly token_lifetime_seconds?: number | null;
+  readonly owner?: string | null;
 }
 
 /** The document of these details. A kind is in it if it is given, also without entries. */
 export function documentOf(details: Partial<ClientDetails>): DetailsDocument {
   const { clientSecret: { expires_at, generated } = {}, secrets, keys, subjects, resources } = details;
-  const { claims, tokenLifetimeSeconds } = details;
+  const { claims, tokenLifetimeSeconds, owner } = details;
   return {
     ...(expires_at !== undefined && { client_secret_expires_at: expires_at }),
     ...(generated && { client_secret_generated: generated }),
@@ -36,6 +37,7 @@ export function documentOf(details: Partial<ClientDetails>): DetailsDocument {
     ...(resources && { resources }),
     ...(claims && { claims }),
     ...(tokenLifetimeSeconds !== undefined && { token_lifetime_seconds: tokenLifetimeSeconds }),
+    ...(owner !== undefined && { owner }),
   };
 }
 

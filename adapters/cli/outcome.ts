@@ -7,6 +7,8 @@ export const EXIT = {
   usage: 2,
   /** The database cannot be reached or used. */
   databaseUnavailable: 3,
+  /** Nothing was changed, and something would be: `apply --check`. */
+  wouldChange: 4,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

@@ -29,7 +29,7 @@ export interface MigrateOptions extends OutputOptions {
 /** Runs what is missing, and returns what was done, or for a dry run the statements; or what is wrong with the environment. */
 type Migrate = (options: MigrateOptions) => Promise<Result<Migrated, string>>;
 
-interface Migrated {
+export interface Migrated {
   readonly done: readonly string[];
   /** Whether the database has roles. A file has none. */
   readonly hasRoles: boolean;

@@ -36,10 +36,16 @@ export class Terminal {
     return this.#exitCode;
   }
 
+  /** Whether a person can be asked. */
+  get isInteractive(): boolean {
+    const { stdin, stdout, stderr } = this.#streams;
+    return [stdin, stdout, stderr].every(({ isTTY }) => isTTY);
+  }
+
   /** Asks a person. True without one: where a stream is no terminal, a script waits for no response. */
   async confirms(question: string): Promise<boolean> {
-    const { stdin, stdout, stderr } = this.#streams;
-    if (![stdin, stdout, stderr].every(({ isTTY }) => isTTY)) return true;
+    const { stdin, stderr } = this.#streams;
+    if (!this.isInteractive) return true;
     stderr.write(`${printable(question)} [y/N] `);
     const lines = createInterface({ input: stdin });
     const ended = once(lines, 'close').then(() => ['']);

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import {
   ENTRY_BYTES_MAX,
@@ -15,7 +16,7 @@ import {
   type NamedSecret,
   NO_DETAILS,
 } from '../../domain/client-details.ts';
-import { ClientRegistration, FIELD_NAMES, type NewClient } from '../../domain/client-registration.ts';
+import { ClientRegistration, FIELD_NAMES, isClientId, type NewClient } from '../../domain/client-registration.ts';
 import { documentOf } from '../../domain/details-document.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
@@ -23,6 +24,18 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { NO_SECRET, StoredSecret, unlock } from '../../domain/stored-secret.ts';
 import { hasUnprintable, NO_UNPRINTABLE, printableJsonText } from '../../domain/unprintable.ts';
 import { type JsonEntry, readJsonArray } from './read-json-array.ts';
+import { type SecretRules, withSecrets } from './secret-reference.ts';
+
+/** The most bytes of a file in YAML, which is read as a whole: 25,000 clients and more. */
+const YAML_BYTES_MAX = 4_194_304;
+
+const YAML_TOO_LONG = `it is longer than ${YAML_BYTES_MAX} bytes: write it as JSON, or as several files`;
+
+/** Entries of a file in YAML that are handed over at once. */
+const BATCH_SIZE = 1_000;
+
+/** How a clients file is written. */
+export type ClientsFormat = 'json' | 'yaml';
 
 const UNUSABLE_SECRET = 'must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes';
 
@@ -83,6 +96,7 @@ const DETAILS = {
   resources: listOf(z.union([TEXT, entryOf({ resource: TEXT, scope: TEXT })], RESOURCE)),
   claims: z.custom<ClientClaims>().exactOptional(),
   token_lifetime_seconds: z.custom<number | null>().exactOptional(),
+  owner: z.custom<string | null>().exactOptional(),
 };
 
 const DOCUMENT = entryOf(DETAILS);
@@ -90,7 +104,7 @@ const DOCUMENT = entryOf(DETAILS);
 function detailsOf(document: z.output<typeof DOCUMENT>) {
   const { secrets, jwks, federated_subjects: subjects, resources, claims } = document;
   const { client_secret_expires_at: expires_at, client_secret_generated: generated } = document;
-  const { token_lifetime_seconds: tokenLifetimeSeconds } = document;
+  const { token_lifetime_seconds: tokenLifetimeSeconds, owner } = document;
   return {
     ...((expires_at ?? generated) !== undefined && {
       clientSecret: { ...(expires_at !== undefined && { expires_at }), ...(generated && { generated }) },
@@ -101,6 +115,7 @@ function detailsOf(document: z.output<typeof DOCUMENT>) {
     ...(resources && { resources }),
     ...(claims !== undefined && { claims }),
     ...(tokenLifetimeSeconds !== undefined && { tokenLifetimeSeconds }),
+    ...(owner !== undefined && { owner }),
   } satisfies Partial<ClientDetails>;
 }
 
@@ -151,8 +166,8 @@ export function formatClient({ details, ...client }: NewClient): Result<string, 
   });
   const printable = printableJsonText(text);
   if (Buffer.byteLength(printable) > ENTRY_BYTES_MAX) return failure([`it is longer than ${ENTRY_BYTES_MAX} bytes`]);
-  const read = readEntry(success(JSON.parse(printable)), 0);
-  return read.ok ? success(printable) : failure(read.problem.map((problem) => problem.text));
+  const read = ENTRY.safeParse(JSON.parse(printable));
+  return read.success ? success(printable) : failure(read.error.issues.map(describeIssue));
 }
 
 /** Reads the details of a stored client, or says what is wrong with them; never with a value. */
@@ -163,13 +178,13 @@ export const readDetails: ReadDetails = (document) => {
 
 /**
  * Reads the JSON of a clients file: an array of objects with the fields `client_id`, `client_secret` (a BCrypt encoding
- * of cost 4 to 14, also with a lock in front, or `{noop}` and the plain secret, or `*` for none), `client_name` and `scope`, and those that other methods need. Returns every problem of the file, each
- * with the entry's position, counted from 0, and its field; never with a value, which may be a secret.
+ * of cost 4 to 14, also with a lock in front, or `{noop}` and the plain secret, or a reference to a secret, or `*` for none), `client_name` and `scope`, and those that other methods need. Returns every problem of the file, each
+ * with the entry's position, counted from 0, its client and its field; never with a value, which may be a secret.
  */
-export function readClientsFile(json: string): Result<readonly NewClient[], readonly string[]> {
+export function readClientsFile(json: string, secrets: SecretRules): Result<readonly NewClient[], readonly string[]> {
   const entries = parseJson(json);
   if (!Array.isArray(entries)) return failure(['must be a JSON array']);
-  const read = entries.map((entry, position) => readEntry(success(entry), position));
+  const read = entries.map((entry, position) => readEntry(success(entry), position, secrets));
   const problems = read.flatMap((entry) => (entry.ok ? [] : entry.problem.map(describe)));
   problems.push(...repeatedIds(entries));
   return problems.length === 0 ? success(read.flatMap((entry) => (entry.ok ? entry.value : []))) : failure(problems);
@@ -177,23 +192,64 @@ export function readClientsFile(json: string): Result<readonly NewClient[], read
 
 /**
  * Reads a clients file of any size, one batch of entries at a time. The same entries are refused as above, except that
- * repeated ids are not found here.
+ * repeated ids are not found here. One client may stand without an array, and in YAML each document may be a client or a list of them.
  */
-export async function* streamClientsFile(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly ImportEntry[]> {
+export async function* streamClientsFile(
+  chunks: AsyncIterable<Uint8Array>,
+  format: ClientsFormat,
+  secrets: SecretRules,
+): AsyncGenerator<readonly ImportEntry[]> {
   let position = 0;
-  for await (const batch of readJsonArray(chunks)) {
-    yield batch.map((entry) => readEntry(entry, position++));
+  for await (const batch of format === 'yaml' ? readYamlEntries(chunks) : readJsonArray(asArray(chunks))) {
+    yield batch.map((entry) => readEntry(entry, position++, secrets));
   }
 }
 
-function readEntry(entry: JsonEntry, position: number): ImportEntry {
+/** An object as an array of this one. */
+async function* asArray(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let isObject: boolean | undefined;
+  for await (const chunk of chunks) {
+    const [first] = /[^\s]/.exec(Buffer.from(chunk).toString('latin1')) ?? [];
+    if (isObject === undefined && first === '{') yield Buffer.from('[');
+    if (first !== undefined) isObject ??= first === '{';
+    yield chunk;
+  }
+  if (isObject) yield Buffer.from(']');
+}
+
+async function* readYamlEntries(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly JsonEntry[]> {
+  const problem = (text: string) => [failure({ position: undefined, text })];
+  let bytes = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    bytes = Buffer.concat([bytes, chunk]);
+    if (bytes.length > YAML_BYTES_MAX) return yield problem(YAML_TOO_LONG);
+  }
+  if (!isUtf8(bytes)) return yield problem('is not in UTF-8: save it as UTF-8');
+  // Loaded here: it takes long, and the service does not need it.
+  const { readYaml } = await import('./read-yaml.ts');
+  const read = readYaml(bytes.toString());
+  if (!read.ok) return yield problem(read.problem);
+  if (read.value.length === 0) return yield problem('the text is empty: write [] for a file without clients');
+  const entries = read.value.flatMap((document) =>
+    Array.isArray(document) ? document.map(success) : success(document),
+  );
+  for (let start = 0; start < entries.length; start += BATCH_SIZE) yield entries.slice(start, start + BATCH_SIZE);
+}
+
+/** What is wrong with an entry names its client, if it has an id. */
+function readEntry(entry: JsonEntry, position: number, secrets: SecretRules): ImportEntry {
   if (!entry.ok) {
     const { position: at, text } = entry.problem;
     return failure([at === undefined ? { text } : { position: at, text: `it ${text}` }]);
   }
-  const client = ENTRY.safeParse(entry.value);
-  if (client.success) return success(client.data);
-  return failure(client.error.issues.map((issue) => ({ position, text: describeIssue(issue) })));
+  const id: unknown = Object(entry.value).client_id;
+  const named = typeof id === 'string' && isClientId(id) && !hasUnprintable(id) ? `client ${id}: ` : '';
+  const resolved = withSecrets(entry.value, secrets);
+  if (!resolved.ok) return failure(resolved.problem.map((texts) => ({ position, text: named + texts.join(' ') })));
+  const client = ENTRY.safeParse(resolved.value.entry);
+  const { generateTo } = resolved.value;
+  if (client.success) return success({ ...client.data, ...(generateTo !== undefined && { generateTo }) });
+  return failure(client.error.issues.map((issue) => ({ position, text: named + describeIssue(issue) })));
 }
 
 function describeIssue({ path: [field = 'it', ...inner], message }: z.core.$ZodIssue): string {

@@ -20,7 +20,6 @@ interface KeyFactoryParts {
  */
 export function createKeyFactory({ ids, threads, file }: KeyFactoryParts): KeyFactory {
   return {
-    read: readPublicKey,
     async make(alg) {
       const [kid, key] = file === undefined ? [ids.uuid(), await generatePrivateKey(alg)] : await fromFile(file, alg);
       return keyPairOf(kid, alg, key, threads);

@@ -11,6 +11,10 @@ export const SUBJECT_INDEX = `create index clients_federated_subjects on "client
 /** The column of the details, as `npm run migrate` adds it to a table that another application has created. */
 export const ADD_DETAILS = `alter table clients add column details jsonb not null default '{}'`;
 
+/** Whether the table has that column. */
+export const HAS_DETAILS = `exists (select from pg_catalog.pg_attribute where attrelid = pg_catalog.to_regclass('clients')::oid
+  and attname = 'details' and not attisdropped)`;
+
 /**
  * The table `clients`, as the service creates it if it is missing: client ids are unique and compared byte by byte (collation
  * `C`), and the row id is the table's own. Texts have no length limit here: reading refuses what is too long.

@@ -1,5 +1,5 @@
 import { Batches } from '../../application/batches.ts';
-import { isClientId } from '../../domain/client-registration.ts';
+import { isStorable } from '../../application/client-lookup.ts';
 import { SQLSTATE, unlessOneValue } from './fault.ts';
 import type { Runner, Statement } from './runner.ts';
 
@@ -10,11 +10,6 @@ interface LookUp {
   readonly clientId: string;
   /** In milliseconds of `performance`. */
   readonly begin: number;
-}
-
-/** The driver would send half a surrogate pair as U+FFFD, which another client id may contain. */
-export function isStorable(clientId: string): boolean {
-  return isClientId(clientId) && clientId.isWellFormed();
 }
 
 /**

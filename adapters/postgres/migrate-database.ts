@@ -1,12 +1,10 @@
 import type { PoolClient } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Problem } from '../../domain/problem.ts';
-import { ADD_DETAILS, CLIENTS, SUBJECT_INDEX } from './client-entity.ts';
+import { ADD_DETAILS, CLIENTS, HAS_DETAILS, SUBJECT_INDEX } from './client-entity.ts';
 import { type Connection, openConnection, type Warn } from './connection.ts';
 import { storeFault, TableUnusable } from './fault.ts';
-import { FIND_OWN_TABLES, lostClients, type TableUser } from './own-tables.ts';
-import { grantOf, holdsGrant, tablesOf } from './privileges.ts';
-import { type FoundTable, findTable } from './search-path.ts';
+import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
 import { warnOfSchemas } from './shared-schemas.ts';
 import type { TableDefinition } from './table.ts';
 import { USED_ASSERTIONS } from './used-assertion-table.ts';
@@ -61,12 +59,11 @@ export async function migrateDatabase(
       await warnOfSchemas(connection);
       const { schemas, names } = await connection.searchPath();
       if (schemas.length === 0) throw unusable(noSchema(client, names));
-      const there = new Set(created.map(({ name }) => name));
       const steps = await creationSteps(client, connection, created);
       // Not before the tables are there, whose schemas the grants name.
       if (!dryRun) for (const { statement, forOwner } of steps) if (!forOwner) await client.query(statement);
       const [schema = ''] = schemas;
-      const grants = grantTo === undefined ? [] : await grantSteps(client, grantTo, roleFor, there, schema);
+      const grants = grantTo === undefined ? [] : await grantSteps(client, grantTo, roleFor, created, schema);
       const all = [...steps, ...grants];
       const forOwner = all
         .filter((step) => step.forOwner)
@@ -100,7 +97,7 @@ async function creationSteps(
   const lost = lostClients(rows);
   if (lost !== undefined) throw unusable(lost);
   for (const { name } of created) {
-    if ((await client.query<FoundTable>(findTable(name))).rows[0]?.exists) continue;
+    if ((await client.query(`select where pg_catalog.to_regclass('${name}') is not null`)).rowCount === 1) continue;
     steps.push({ statement: await connection.createTableSql(name), done: `Created: ${name}` });
     if (name === 'clients') isNew = true;
   }
@@ -127,7 +124,7 @@ interface FoundClients {
 
 const FIND_CLIENTS_TABLE = `select pg_catalog.pg_has_role(relowner, 'usage') as "owned",
     pg_catalog.to_regclass('clients_federated_subjects')::oid is not null as "hasIndex",
-    exists (select from pg_catalog.pg_attribute where attrelid = pg_class.oid and attname = 'details' and not attisdropped) as "hasDetails"
+    ${HAS_DETAILS} as "hasDetails"
   from pg_catalog.pg_class where oid = pg_catalog.to_regclass('clients')::oid`;
 
 /** Roles that may read columns of the table one by one: a service that runs with one of them reads the new column at once. */
@@ -145,7 +142,7 @@ async function grantSteps(
   client: PoolClient,
   role: string,
   user: TableUser,
-  there: ReadonlySet<string>,
+  there: readonly TableDefinition[],
   firstSchema: string,
 ): Promise<readonly Step[]> {
   const to = client.escapeIdentifier(role);
@@ -156,8 +153,11 @@ async function grantSteps(
       text: `the role ${to} does not exist`,
       fix: `create role ${to} login password '…';`,
     });
-  const tables = tablesOf(user).filter((table) => there.has(table));
-  const { rows: schemas } = await client.query<{ readonly schema: string }>(FIND_SCHEMAS, [tables, firstSchema]);
+  const tables = there.filter(({ name }) => tablesOf(user).includes(name));
+  const { rows: schemas } = await client.query<{ readonly schema: string }>(FIND_SCHEMAS, [
+    tables.map(({ name }) => name),
+    firstSchema,
+  ]);
   const grants = [
     ...schemas.map(({ schema }) => ({
       holds: (name: string, option: string) =>

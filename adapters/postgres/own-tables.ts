@@ -1,28 +1,79 @@
+import { BRING_BACK } from '../../application/client-lookup.ts';
 import type { Problem } from '../../domain/problem.ts';
 
 /** What uses tables: the service, and the programs `clients` and `keys`. */
 export type TableUser = 'service' | 'clients' | 'keys';
 
-const READ = ['select'];
-const ALL = ['select', 'insert', 'update', 'delete'];
-
-/** The tables of the service, with the privileges that each user needs and no others. */
-export const OWN_TABLES: Readonly<Record<string, Partial<Record<TableUser, readonly string[]>>>> = {
-  clients: { service: READ, clients: ALL },
-  key_ring: { service: ALL, keys: ALL },
-  used_assertions: { service: ALL },
+/** The tables of the service, with what uses each. */
+const USERS: Readonly<Record<string, readonly TableUser[]>> = {
+  clients: ['service', 'clients'],
+  key_ring: ['service', 'keys'],
+  used_assertions: ['service'],
 };
 
-export const TABLE_NAMES = Object.keys(OWN_TABLES);
+export const TABLE_NAMES = Object.keys(USERS);
 
-/** An empty table in the place of a lost one would have every client refused. */
-export const BRING_BACK = 'bring it back, from a backup or from where it was moved to';
+/** The tables that this user needs. */
+export function tablesOf(user: TableUser): readonly string[] {
+  return TABLE_NAMES.filter((table) => USERS[table]?.includes(user));
+}
+
+/** What a grant has to know of a table. */
+interface GrantedTable {
+  readonly name: string;
+  readonly access: 'read' | 'read and write';
+  readonly columns: Readonly<Record<string, string>>;
+}
+
+const ALL = ['select', 'insert', 'update', 'delete'];
+
+/** The `grant` of what this user needs of a table, and no more. @param role quoted as in a statement. @param present columns that are there. */
+export function grantOf(
+  user: TableUser,
+  { name, access, columns }: GrantedTable,
+  role: string,
+  present: readonly string[] = Object.values(columns),
+): string {
+  const rights = isRead(user, access) ? `select (${present.join(', ')})` : ALL.join(', ');
+  return `grant ${rights} on ${name} to ${role}`;
+}
+
+/** The service reads only some columns of a table that others write. */
+function isRead(user: TableUser, access: GrantedTable['access']): boolean {
+  return user === 'service' && access === 'read';
+}
+
+/**
+ * A condition in SQL: the role has these privileges. Null if the table is missing. A column that is missing is left out: who may read
+ * the others gets it with them.
+ *
+ * @param role an expression for its name.
+ * @param option ` with grant option`, or nothing.
+ */
+export function holdsGrant(
+  user: TableUser,
+  { name, access, columns }: GrantedTable,
+  role: string,
+  option: string,
+): string {
+  const found = `pg_catalog.to_regclass('${name}')::oid`;
+  if (isRead(user, access)) {
+    return `(select pg_catalog.bool_and(pg_catalog.has_column_privilege(${role}, attrelid, attnum, 'select${option}'))
+      from pg_catalog.pg_attribute where attrelid = ${found} and attname = any ('{${Object.values(columns)}}'::name[]))`;
+  }
+  return ALL.map((right) => `pg_catalog.has_table_privilege(${role}, ${found}, '${right}${option}')`).join(' and ');
+}
+
+type FoundTables = readonly { readonly name: string }[];
+
+export function hasClients(there: FoundTables): boolean {
+  return there.some(({ name }) => name === 'clients');
+}
 
 /** Why `clients` is missing although others of these tables are there; undefined if it is not, or in a new database. */
-export function lostClients(rows: readonly { readonly name: string }[]): Problem | undefined {
-  const there = rows.map(({ name }) => name);
-  if (there.includes('clients') || there.length === 0) return undefined;
-  const text = `table clients does not exist, and ${there.join(', ')} does`;
+export function lostClients(there: FoundTables): Problem | undefined {
+  if (hasClients(there) || there.length === 0) return undefined;
+  const text = `table clients does not exist, and ${there.map(({ name }) => name).join(', ')} does`;
   return { code: 'table_lost', text, fix: `${BRING_BACK}; an empty one would have every client refused` };
 }
 

@@ -1,6 +1,7 @@
 import {
   type ClientRow,
   candidatesOfRow,
+  isStorable,
   keysOfRow,
   logBroken,
   lookupOfRow,
@@ -28,7 +29,7 @@ import {
 import { acquireTimeoutMs, type ConnectionOptions } from './connection.ts';
 import { SQLSTATE } from './fault.ts';
 import type { DatabaseLog } from './health.ts';
-import { isStorable, LookUps } from './look-ups.ts';
+import { LookUps } from './look-ups.ts';
 import type { Runner } from './runner.ts';
 import { openTable } from './table.ts';
 

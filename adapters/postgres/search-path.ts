@@ -1,15 +1,5 @@
 import type { ClientBase } from 'pg';
 
-export interface FoundTable {
-  readonly exists: boolean;
-}
-
-/** What the search path finds under the name. Every role may read the catalog. */
-export const findTable = (table: string) => {
-  const found = `pg_catalog.to_regclass('${table}')`;
-  return `select ${found} is not null as "exists"`;
-};
-
 /** Whether no policy of row-level security lets the role read a row of the table with this oid. */
 export const hidesRows = (oid: string) =>
   `coalesce(pg_catalog.row_security_active(${oid}), false) and not exists (select from pg_catalog.pg_policy

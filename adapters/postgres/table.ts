@@ -1,11 +1,11 @@
 import type { EntitySchema } from '@mikro-orm/core';
-import { NO_CLIENT } from '../../application/client-lookup.ts';
+import { BRING_BACK, NO_CLIENT } from '../../application/client-lookup.ts';
 import type { Dependency } from '../../application/ports/health-check.ts';
 import type { DatabaseName } from '../../application/ports/telemetry.ts';
 import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
 import { DatabaseHealth, type DatabaseLog } from './health.ts';
-import { BRING_BACK, FIND_OWN_TABLES, lostClients } from './own-tables.ts';
+import { FIND_OWN_TABLES, grantOf, hasClients, lostClients } from './own-tables.ts';
 import { Runner, runStatement, type Statement } from './runner.ts';
 import { hidesRows } from './search-path.ts';
 import { findSchemaRisks } from './shared-schemas.ts';
@@ -21,7 +21,7 @@ export interface TableDefinition<Property extends string = string> {
   readonly optional: readonly string[];
   /** Reads every column as text under the name of its property: numbers beyond 2^53 keep their digits. */
   readonly selectList: string;
-  /** What the service does with the rows. */
+  /** What the service does with the rows. Others write what it only reads: such a table comes first, and has a shape that is checked. */
   readonly access: 'read' | 'read and write';
 }
 
@@ -170,10 +170,10 @@ export function probeTable(
       const there = await runStatement<{ readonly name: string }>(connection, { text: FIND_OWN_TABLES });
       // Looked for after the others: they are created after `clients`.
       if ((await readColumns()).length > 0) return false;
-      const lost = table.name === 'clients' ? lostClients(there) : undefined;
-      if (lost !== undefined) throw new TableUnusable(lost);
-      const mayBeCreated = table.name === 'clients' || there.some(({ name }) => name === 'clients');
-      if (!mayBeCreated) throw new Error('table clients is not there yet');
+      if (table.access === 'read') {
+        const lost = lostClients(there);
+        if (lost !== undefined) throw new TableUnusable(lost);
+      } else if (!hasClients(there)) throw new Error('table clients is not there yet');
       if (!connection.mayCreate) throw await notCreated(table.name, connection);
       return create(table, connection);
     },
@@ -215,7 +215,7 @@ const ADD_COLUMN =
 
 function assertUsable(definition: TableDefinition, found: readonly Column[]): void {
   const { name: table, columns, optional, access } = definition;
-  if (found.length === 0) throw missing(table, table === 'clients' ? BRING_BACK : 'npm run migrate creates it');
+  if (found.length === 0) throw missing(table, access === 'read' ? BRING_BACK : 'npm run migrate creates it');
   const without = (isGood: (column: Column) => boolean) =>
     Object.values(columns).filter((name) => !found.some((column) => column.name === name && isGood(column)));
   const absent = without(() => true);
@@ -239,21 +239,17 @@ function assertUsable(definition: TableDefinition, found: readonly Column[]): vo
     const fix = `create policy authorization_service on ${table} to ${roleOf(found)} using (true);`;
     throw new TableUnusable({ code: 'rows_hidden', text, fix });
   }
-  const changes = table === 'clients' ? found.flatMap(changesOf) : [];
+  const changes = access === 'read' ? found.flatMap(changesOf) : [];
   if (changes.length > 0) {
-    const text = 'table clients has another shape than the service needs';
-    throw new TableUnusable({ code: 'table_shape', text, fix: `alter table clients ${changes.join(', ')};` });
+    const text = `table ${table} has another shape than the service needs`;
+    throw new TableUnusable({ code: 'table_shape', text, fix: `alter table ${table} ${changes.join(', ')};` });
   }
 }
 
-function grantMissing(
-  { name, columns, access }: TableDefinition,
-  found: readonly Column[],
-  text: string,
-): TableUnusable {
-  const readable = Object.values(columns).filter((name) => found.some((column) => column.name === name));
-  const rights = access === 'read and write' ? 'select, insert, update, delete' : `select (${readable.join(', ')})`;
-  return new TableUnusable({ code: 'grant_missing', text, fix: `grant ${rights} on ${name} to ${roleOf(found)};` });
+function grantMissing(definition: TableDefinition, found: readonly Column[], text: string): TableUnusable {
+  const present = Object.values(definition.columns).filter((name) => found.some((column) => column.name === name));
+  const fix = `${grantOf('service', definition, roleOf(found), present)};`;
+  return new TableUnusable({ code: 'grant_missing', text, fix });
 }
 
 function roleOf([column]: readonly Column[]): string {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import bcrypt from 'bcrypt';
-import type { EncodeSecret } from '../../application/ports/new-secrets.ts';
+import type { EncodeSecret, MatchSecret } from '../../application/ports/new-secrets.ts';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { BCRYPT_COST_MIN, isPresentableSecret, type StoredSecret } from '../../domain/stored-secret.ts';
 
@@ -100,6 +100,10 @@ function randomHash(cost: number): string {
   const salt = randomBytes(8).toString('hex');
   const hash = randomBytes(16).toString('hex').slice(0, 31);
   return `$2b$${String(cost).padStart(2, '0')}$${salt}000000${hash}`;
+}
+
+export function bcryptMatcher(run: RunInPool): MatchSecret {
+  return (presented, stored) => run(() => bcrypt.compare(presented, withCurrentVersion(stored.reveal())));
 }
 
 export function bcryptEncoder(run: RunInPool): EncodeSecret {

@@ -1,3 +1,4 @@
+import type { ClientRow } from '../../application/client-lookup.ts';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import type {
   ClientChange,
@@ -5,14 +6,19 @@ import type {
   ExistingClients,
   ImportCounts,
   ImportedFile,
+  PlanCounts,
+  PlanEntry,
+  PlannedClient,
   RepeatedClient,
+  StoredClient,
+  VersionedClient,
 } from '../../application/ports/client-store.ts';
 import { type ClientDetails, withoutEmpty } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { documentOf } from '../../domain/details-document.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { documentText, requireDetails } from './client-statements.ts';
-import { commitRecorded } from './recorded-commit.ts';
+import { documentText, endTransaction, requireDetails } from './client-statements.ts';
+import { planStatements } from './sql-client-plan.ts';
 import type { SqlConnection, SqlDialect, SqlValue } from './sql-database.ts';
 
 /** Clients that one statement adds to the temporary table, within the number of parameters that a database takes. */
@@ -27,6 +33,9 @@ const ATTEMPTS = 3;
 /** Which of the imported clients an outcome means. */
 const OUTCOMES = { added: 'outcome is null', replaced: 'outcome is not null', locked: "outcome = 'locked'" } as const;
 
+/** Those of the temporary table. */
+const COLUMNS = 9;
+
 const FIELDS = 'client_id, client_secret, client_name, scope';
 
 /** Statements of an import, in the order of their use. Clients wait in a temporary table, which only their connection sees. */
@@ -38,14 +47,19 @@ function importStatements({ temporary, jsonType, bytewise, merged }: SqlDialect,
     then '!' || imported.client_secret else imported.client_secret end`;
   const details = hasDetails ? [merged('stored.details', 'imported.details')] : [];
   const next = [secret, 'imported.client_name', 'imported.scope', ...details];
-  const page = (kind: keyof ImportCounts, condition: string) => `select client_id from ${imported}
-    where ${OUTCOMES[kind]}${condition} order by client_id limit ${BATCH_SIZE}`;
+  const replacing = (condition: string, values: readonly string[]) => `update clients as stored
+      set (${names.join(', ')}) = (${values.join(', ')}) from ${imported} as imported
+      where stored.client_id = imported.client_id and ${condition} and ${batch}
+        and (${names.map((name) => `stored.${name}`).join(', ')}) <> (${values.join(', ')})`;
+  const inserting = (condition: string) => `insert into clients (${FIELDS}${hasDetails ? ', details' : ''})
+      select ${FIELDS}${hasDetails ? `, ${merged("'{}'", 'details')}` : ''} from ${imported} where ${condition} and ${batch}`;
   return {
     create: `create temporary table imported_clients (position integer primary key, client_id text ${bytewise} not null unique,
-      client_secret text not null, client_name text not null, scope text not null, details ${jsonType} not null, outcome text)`,
+      client_secret text not null, client_name text not null, scope text not null, details ${jsonType} not null, outcome text,
+      changes text, version text)`,
     /** Parameters: the columns of so many rows. Leaves out ids that are there already. */
-    add: (rows: number) => `insert into ${imported} (position, ${FIELDS}, details) values
-      ${Array.from({ length: rows }, (_, row) => `(${Array.from({ length: 6 }, (_, column) => `$${6 * row + column + 1}`).join(', ')})`).join(', ')}
+    add: (rows: number) => `insert into ${imported} (position, ${FIELDS}, details, outcome, changes, version) values
+      ${Array.from({ length: rows }, (_, row) => `(${Array.from({ length: COLUMNS }, (_, column) => `$${COLUMNS * row + column + 1}`).join(', ')})`).join(', ')}
       on conflict do nothing returning client_id as "clientId", position`,
     first: `select position from ${imported} where client_id = $1`,
     /** Parameters of this and the next ones: the first position of a batch, and the one behind it. */
@@ -54,15 +68,19 @@ function importStatements({ temporary, jsonType, bytewise, merged }: SqlDialect,
       where ${batch}`,
     taken: `select position from ${imported} where outcome is not null order by position limit ${BATCH_SIZE}`,
     /** A locked client stays locked. What has the given values already is not written. */
-    replace: `update clients as stored set (${names.join(', ')}) = (${next.join(', ')}) from ${imported} as imported
-      where stored.client_id = imported.client_id and outcome is not null and ${batch}
-        and (${names.map((name) => `stored.${name}`).join(', ')}) <> (${next.join(', ')})`,
-    insert: `insert into clients (${FIELDS}${hasDetails ? ', details' : ''})
-      select ${FIELDS}${hasDetails ? `, ${merged("'{}'", 'details')}` : ''} from ${imported} where outcome is null and ${batch}`,
+    replace: replacing('outcome is not null', next),
+    insert: inserting('outcome is null'),
+    change: replacing(
+      "outcome = 'changed'",
+      names.map((name) => `imported.${name}`),
+    ),
+    insertPlanned: inserting("outcome = 'added'"),
     count: `select ${Object.entries(OUTCOMES)
       .map(([kind, condition]) => `count(*) filter (where ${condition}) as "${kind}"`)
       .join(', ')} from ${imported}`,
-    ids: (kind: keyof ImportCounts) => ({ first: page(kind, ''), next: page(kind, ' and client_id > $1') }),
+    /** Parameter of the next page: the last id. */
+    page: (condition: string, next: string) => `select client_id as "clientId", changes from ${imported}
+      where ${condition}${next} order by client_id limit ${BATCH_SIZE}`,
     drop: `drop table if exists ${imported}`,
   };
 }
@@ -73,6 +91,7 @@ interface ImportParts {
   readonly hasDetails: boolean;
   readonly faultOf: (fault: unknown) => unknown;
   readonly isDeadlock: (fault: unknown) => boolean;
+  readonly read: (record: ClientRow) => StoredClient;
   readonly recorder: ChangeRecorder<ClientChange> | undefined;
 }
 
@@ -80,12 +99,14 @@ interface ImportParts {
 export class SqlClientImport implements ClientImport {
   readonly #parts: ImportParts;
   readonly #sql: ReturnType<typeof importStatements>;
+  readonly #planSql: ReturnType<typeof planStatements>;
   #count = 0;
   #isClosed = false;
 
   private constructor(parts: ImportParts) {
     this.#parts = parts;
     this.#sql = importStatements(parts.dialect, parts.hasDetails);
+    this.#planSql = planStatements(parts.dialect, parts.hasDetails);
   }
 
   /** @param parts whose connection is released by `close`, and before that if a method throws. */
@@ -96,7 +117,7 @@ export class SqlClientImport implements ClientImport {
     return started;
   }
 
-  add(clients: readonly NewClient[]): Promise<readonly RepeatedClient[]> {
+  add(clients: readonly (NewClient | PlannedClient)[]): Promise<readonly RepeatedClient[]> {
     return this.#run(async (connection) => {
       const repeated: RepeatedClient[] = [];
       for (let start = 0; start < clients.length; start += ROWS_AT_ONCE) {
@@ -106,29 +127,87 @@ export class SqlClientImport implements ClientImport {
     });
   }
 
+  find(clientIds: readonly string[]): Promise<readonly VersionedClient[]> {
+    return this.#run(async (connection) => {
+      const found: VersionedClient[] = [];
+      for (let start = 0; start < clientIds.length; start += ROWS_AT_ONCE) {
+        const ids = clientIds.slice(start, start + ROWS_AT_ONCE);
+        const records = await connection.query<ClientRow & { readonly version: string }>(
+          this.#planSql.find(ids.length),
+          ids,
+        );
+        found.push(...records.map(({ version, ...record }) => ({ ...this.#parts.read(record), version })));
+      }
+      return found;
+    });
+  }
+
+  async prune(owner: string): Promise<void> {
+    requireDetails(this.#parts.hasDetails, documentText({ owner }));
+    await this.#run((connection) => connection.query(this.#planSql.prune, [owner, this.#count]));
+    this.#count += (await this.countPlan()).removed;
+  }
+
+  countPlan(): Promise<PlanCounts> {
+    return this.#run((connection) => this.#planSql.countsOf(connection));
+  }
+
+  async *plan(kind: keyof PlanCounts): AsyncGenerator<readonly PlanEntry[]> {
+    for await (const page of this.#pages(`outcome = '${kind}'`)) {
+      yield page.map(({ clientId, changes }) => ({ clientId, changes: changes ? changes.split(' ') : [] }));
+    }
+  }
+
+  apply(file: ImportedFile, pruned: string | undefined): Promise<Result<PlanCounts, 'plan_outdated'>> {
+    return this.#attempt(async (connection) => {
+      await connection.begin('table');
+      const batches = [...this.#batches()];
+      if (await this.#planSql.isOutdated(connection, batches, pruned)) {
+        await connection.run('rollback');
+        return failure('plan_outdated');
+      }
+      for (const batch of batches) {
+        for (const statement of [this.#planSql.remove, this.#sql.change, this.#sql.insertPlanned]) {
+          await connection.query(statement, batch);
+        }
+      }
+      const counts = await this.#planSql.countsOf(connection);
+      await endTransaction(connection, { kind: 'apply', counts, file } as const, this.#parts.recorder);
+      return success(counts);
+    });
+  }
+
   save(file: ImportedFile | undefined, existing: ExistingClients): Promise<Result<ImportCounts, readonly number[]>> {
+    return this.#attempt((connection) => this.#saveOnce(connection, file, existing));
+  }
+
+  async *ids(kind: keyof ImportCounts): AsyncGenerator<readonly string[]> {
+    for await (const page of this.#pages(OUTCOMES[kind])) yield page.map(({ clientId }) => clientId);
+  }
+
+  async *#pages(condition: string): AsyncGenerator<readonly { readonly clientId: string; readonly changes: string }[]> {
+    for (let last: string | undefined, isFirst = true; isFirst || last !== undefined; isFirst = false) {
+      const values = last === undefined ? [] : [last];
+      const statement = this.#sql.page(condition, last === undefined ? '' : ' and client_id > $1');
+      const page: readonly { readonly clientId: string; readonly changes: string }[] = await this.#run((connection) =>
+        connection.query(statement, values),
+      );
+      last = page.at(-1)?.clientId;
+      if (page.length > 0) yield page;
+    }
+  }
+
+  #attempt<Outcome>(transaction: (connection: SqlConnection) => Promise<Outcome>): Promise<Outcome> {
     return this.#run(async (connection) => {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await this.#saveOnce(connection, file, existing);
+          return await transaction(connection);
         } catch (fault) {
           if (attempt === ATTEMPTS || !this.#parts.isDeadlock(fault)) throw fault;
           await connection.run('rollback');
         }
       }
     });
-  }
-
-  async *ids(kind: keyof ImportCounts): AsyncGenerator<readonly string[]> {
-    const { first, next } = this.#sql.ids(kind);
-    for (let last: string | undefined, isFirst = true; isFirst || last !== undefined; isFirst = false) {
-      const values = last === undefined ? [] : [last];
-      const page: readonly { readonly client_id: string }[] = await this.#run((connection) =>
-        connection.query(last === undefined ? first : next, values),
-      );
-      last = page.at(-1)?.client_id;
-      if (page.length > 0) yield page.map(({ client_id }) => client_id);
-    }
   }
 
   async close(): Promise<void> {
@@ -160,15 +239,26 @@ export class SqlClientImport implements ClientImport {
     }
     const [row] = await connection.query<Readonly<Record<keyof ImportCounts, number | string>>>(this.#sql.count);
     const counts = { added: Number(row?.added), replaced: Number(row?.replaced), locked: Number(row?.locked) };
-    await commitRecorded(connection, file && ({ kind: 'import', counts, file } as const), this.#parts.recorder);
+    await endTransaction(connection, file && ({ kind: 'import', counts, file } as const), this.#parts.recorder);
     return success(counts);
   }
 
-  async #add(connection: SqlConnection, clients: readonly NewClient[]): Promise<readonly RepeatedClient[]> {
-    const values = clients.flatMap(({ clientId, clientSecret, clientName, scope, details = {} }): SqlValue[] => {
-      requireDetails(this.#parts.hasDetails, documentText(details));
+  async #add(
+    connection: SqlConnection,
+    clients: readonly (NewClient | PlannedClient)[],
+  ): Promise<readonly RepeatedClient[]> {
+    const values = clients.flatMap((client): SqlValue[] => {
+      const { clientId, clientSecret, clientName, scope, details = {} } = client;
+      const document = documentText(details);
+      requireDetails(this.#parts.hasDetails, document);
       this.#count += 1;
-      return [this.#count - 1, clientId, clientSecret, clientName, scope, givenText(details)];
+      const fields = [this.#count - 1, clientId, clientSecret, clientName, scope];
+      if (!('plan' in client)) return [...fields, givenText(details), null, null, null];
+      const { version, changes } = client.plan;
+      const outcome = version === undefined ? 'added' : changes.length > 0 ? 'changed' : 'unchanged';
+      // What stays as it is takes no room.
+      const stored = outcome === 'unchanged' ? [...fields.slice(0, 2), '', '', '', '{}'] : [...fields, document];
+      return [...stored, outcome, changes.join(' '), version ?? null];
     });
     const added = await connection.query<{ readonly position: number }>(this.#sql.add(clients.length), values);
     if (added.length === clients.length) return [];

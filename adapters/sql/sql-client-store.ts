@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { ClientRow } from '../../application/client-lookup.ts';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import type {
   ChangeableClient,
@@ -17,8 +18,7 @@ import type { NewClient } from '../../domain/client-registration.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { type ClientRecord, clientStatements, documentText, requireDetails } from './client-statements.ts';
-import { commitRecorded } from './recorded-commit.ts';
+import { clientStatements, documentText, endTransaction, requireDetails } from './client-statements.ts';
 import { SqlClientImport } from './sql-client-import.ts';
 import type { SqlConnection, SqlDatabase } from './sql-database.ts';
 
@@ -46,7 +46,7 @@ export class SqlClientStore implements ClientStore {
     let [first, isExcluded] = isBehind ? [after, true] : [prefix, false];
     for (let size = PAGE_SIZE; size === PAGE_SIZE; isExcluded = true) {
       const page = await this.#use((connection, { list }) =>
-        connection.query<ClientRecord>(isExcluded ? list.behind : list.from, [first, prefix + LAST, PAGE_SIZE]),
+        connection.query<ClientRow>(isExcluded ? list.behind : list.from, [first, prefix + LAST, PAGE_SIZE]),
       );
       size = page.length;
       first = page.at(-1)?.clientId ?? first;
@@ -64,7 +64,7 @@ export class SqlClientStore implements ClientStore {
       requireDetails(hasDetails, document);
       const { clientId, clientSecret, clientName, scope } = client;
       const values = [clientId, clientSecret, clientName, scope, ...(hasDetails ? [document] : [])];
-      const [record] = await connection.query<ClientRecord>(insert, values);
+      const [record] = await connection.query<ClientRow>(insert, values);
       if (record === undefined) return undefined;
       const after = this.#read(record);
       note({ after });
@@ -78,7 +78,15 @@ export class SqlClientStore implements ClientStore {
     try {
       const connection = await this.#database.connect();
       const hasDetails = await this.#database.hasDetails(connection);
-      const parts = { connection, dialect, hasDetails, faultOf, isDeadlock, recorder: this.#recorder };
+      const parts = {
+        connection,
+        dialect,
+        hasDetails,
+        faultOf,
+        isDeadlock,
+        read: (record: ClientRow) => this.#read(record),
+        recorder: this.#recorder,
+      };
       this.#import = await SqlClientImport.start(parts);
       return this.#import;
     } catch (fault) {
@@ -130,13 +138,13 @@ export class SqlClientStore implements ClientStore {
   }
 
   async #find(connection: SqlConnection, statement: string, clientId: string): Promise<StoredClient | undefined> {
-    const records = await connection.query<ClientRecord>(statement, [clientId]);
+    const records = await connection.query<ClientRow>(statement, [clientId]);
     // The collation of another application may ignore case.
     const record = records.find((found) => found.clientId === clientId);
     return record && this.#read(record);
   }
 
-  #read({ details: document, ...client }: ClientRecord): StoredClient {
+  #read({ details: document, ...client }: ClientRow): StoredClient {
     const read = this.#readDetails(parseJson(document));
     if (read.ok) return { client, details: withKeyIds({ ...NO_DETAILS, ...read.value }) };
     return { client, details: NO_DETAILS, problem: `details: ${read.problem.join('; ')}` };
@@ -156,7 +164,7 @@ export class SqlClientStore implements ClientStore {
       const outcome = await work(connection, statements, (changed) => {
         change = { kind: 'client', ...changed };
       });
-      await commitRecorded(connection, change, this.#recorder);
+      await endTransaction(connection, change, this.#recorder);
       return outcome;
     });
   }

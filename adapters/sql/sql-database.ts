@@ -35,6 +35,8 @@ export interface SqlDialect {
   readonly jsonType: string;
   /** An object of JSON with the fields of two; those of the second count. A field that is null there is left out. */
   merged(one: string, other: string): string;
+  /** The field `owner` of a column with an object; null if it has none, or is no object. */
+  ownerOf(column: string): string;
 }
 
 /** A database that has the table `clients`. */

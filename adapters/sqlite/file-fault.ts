@@ -1,5 +1,6 @@
 import { type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { BRING_BACK } from '../../application/client-lookup.ts';
 import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { inWords, type Problem } from '../../domain/problem.ts';
@@ -88,8 +89,6 @@ function explainSystem(path: string, fault: unknown): unknown {
   return new FileUnusable(path, ...(SYSTEM_PROBLEMS[code] ?? other));
 }
 
-/** An empty file in the place of a lost one would have every client refused. */
-export const BRING_BACK = 'bring it back, from a backup or from where it was moved to';
 export const MIGRATE = `npm run migrate creates it; if it was there before, ${BRING_BACK}`;
 
 /** @param fix if only the file is missing. */

@@ -1,12 +1,12 @@
 import { realpathSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { type BrokenRegistration, NO_CLIENT } from '../../application/client-lookup.ts';
+import { BRING_BACK, type BrokenRegistration, NO_CLIENT } from '../../application/client-lookup.ts';
 import { PeriodicTask } from '../../application/periodic-task.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Dependency, Readiness } from '../../application/ports/health-check.ts';
 import type { StatementTimes } from '../../application/ports/telemetry.ts';
 import { problemIn } from '../../domain/problem.ts';
-import { BRING_BACK, exists, explain, FileUnusable, MIGRATE, missing } from './file-fault.ts';
+import { exists, explain, FileUnusable, MIGRATE, missing } from './file-fault.ts';
 import { schemaVersion } from './file-schema.ts';
 
 /** What an operator needs to know about the file, apart from requests. */

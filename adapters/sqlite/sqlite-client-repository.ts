@@ -3,6 +3,7 @@ import {
   candidatesOfRow,
   DETAILS_BYTES_MAX,
   INSPECTED_MAX,
+  isStorable,
   keysOfRow,
   logBroken,
   lookupOfRow,
@@ -20,7 +21,6 @@ import { ENTRY_BYTES_MAX } from '../../application/ports/client-store.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { StatementTimes } from '../../application/ports/telemetry.ts';
 import { followCosts } from '../../application/storage-figures.ts';
-import { isClientId } from '../../domain/client-registration.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, type StoredSecret } from '../../domain/stored-secret.ts';
 import { type FileLog, FileReader } from './file-reader.ts';
 
@@ -120,11 +120,6 @@ export class SqliteClientRepository implements ClientRepository {
     const costs = this.#file.read<{ readonly cost: string }>(FIND_COSTS).map(({ cost }) => Number(cost));
     return costs.filter((cost) => cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX);
   }
-}
-
-/** The driver would bind half a surrogate pair as U+FFFD, which another client id may contain. */
-function isStorable(clientId: string): boolean {
-  return isClientId(clientId) && clientId.isWellFormed();
 }
 
 /** The repository on a file, and the costs of its secrets. Throws FileUnusable if waiting would not help. */

@@ -8,6 +8,10 @@ import { describeClient } from './describe-client.ts';
 export function clientChangeEvents(change: ClientChange, common: ChangeMade): readonly ChangeEvent[] {
   if (change.kind === 'client') return eventOf(change, common);
   const { name: file, sha256 } = change.file;
+  if (change.kind === 'apply') {
+    const { added, changed, removed } = change.counts;
+    return [{ event: 'clients_applied', ...common, file, sha256, added, changed, removed }];
+  }
   const { added, replaced, locked: still_disabled } = change.counts;
   return [{ event: 'clients_imported', ...common, file, sha256, added, replaced, still_disabled }];
 }
@@ -33,7 +37,7 @@ function recorded(stored: StoredClient | undefined, now: number): RecordedClient
   if (stored === undefined) return undefined;
   const { client, credentials } = describeClient(stored, now);
   const { client_name, scope, state, bcrypt_cost } = client;
-  const { secrets, keys, federated_subjects, resources, claims, token_lifetime_seconds } = credentials;
+  const { secrets, keys, federated_subjects, resources, claims, token_lifetime_seconds, owner } = credentials;
   return {
     client_name,
     scope,
@@ -45,6 +49,7 @@ function recorded(stored: StoredClient | undefined, now: number): RecordedClient
     resources,
     claims: Object.keys(Object(claims)),
     token_lifetime_seconds,
+    owner,
   };
 }
 

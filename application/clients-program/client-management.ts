@@ -2,6 +2,7 @@ import { closestTo } from '../../domain/edit-distance.ts';
 import { failure, success } from '../../domain/result.ts';
 import type { ClientRange, ImportEntry, StoredClient } from '../ports/client-store.ts';
 import { addClient, type NewClientRequest } from './add-client.ts';
+import { type ApplyParts, type PlanOptions, planClients } from './apply-clients.ts';
 import { type ChangeRequest, changeClient, type ManagementParts } from './change-client.ts';
 import { describeClient } from './describe-client.ts';
 import { type ImportOptions, importClients } from './import-clients.ts';
@@ -10,7 +11,7 @@ import { type ListRequest, listClients } from './list-clients.ts';
 export type ClientManagement = ReturnType<typeof createClientManagement>;
 
 /** All use cases that manage registrations, on one store. */
-export function createClientManagement(parts: ManagementParts) {
+export function createClientManagement(parts: ManagementParts & ApplyParts) {
   const { store, clock } = parts;
   const described = (stored: StoredClient | undefined) =>
     stored === undefined ? failure('client_unknown' as const) : success(describeClient(stored, clock.now()));
@@ -28,6 +29,8 @@ export function createClientManagement(parts: ManagementParts) {
     },
     importClients: (batches: AsyncIterable<readonly ImportEntry[]>, options: ImportOptions) =>
       importClients(parts, batches, options),
+    planClients: (batches: AsyncIterable<readonly ImportEntry[]>, options: PlanOptions) =>
+      planClients(parts, batches, options),
     /** Everything that is stored of clients, page by page, and why the service refuses a client, or null. A storage that changes meanwhile is seen as it is when a page is read. */
     async *exportClients(range: ClientRange) {
       for await (const page of store.list(range)) {

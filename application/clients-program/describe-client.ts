@@ -55,6 +55,7 @@ function describeCredentials(clientSecret: string, details: StoredDetails, now: 
     resources: details.resources,
     claims: details.claims,
     token_lifetime_seconds: details.tokenLifetimeSeconds,
+    owner: details.owner,
   };
 }
 

@@ -5,10 +5,13 @@ import { StoredSecret } from '../../domain/stored-secret.ts';
 import type {
   ClientImport,
   ExistingClients,
+  FileClient,
   ImportCounts,
   ImportEntry,
   ImportedFile,
   ImportProblem,
+  PlannedClient,
+  StoredClient,
 } from '../ports/client-store.ts';
 import { type CheckRule, type ManagementParts, problemOfRules } from './change-client.ts';
 
@@ -42,7 +45,10 @@ export async function importClients(
   { cost, existing, file }: ImportOptions,
 ): Promise<Result<ImportedClients, readonly ImportProblem[]>> {
   const clients = await parts.store.startImport();
-  const problems = await addAll(parts, clients, batches, file && cost);
+  const encode = encoderOf(parts, file && cost);
+  const hashed = (batch: readonly FileClient[]) =>
+    Promise.all(batch.map(async (client) => success(await withHashes(client, encode))));
+  const problems = await addAll(parts, clients, batches, hashed);
   if (problems.length > 0) return failure(problems.slice(0, PROBLEMS_MAX));
   const saved = await clients.save(file?.(), existing);
   if (saved.ok) return success({ counts: saved.value, ids: (kind) => clients.ids(kind) });
@@ -50,18 +56,16 @@ export async function importClients(
   return failure(saved.problem.slice(0, PROBLEMS_MAX).map((position) => ({ position, text })));
 }
 
-/** The problems of the entries. After the first problem, entries are only checked. Without a cost, no secret leaves this process. */
-async function addAll(
-  { encodeSecret, checkRule }: ImportParts,
+/** What is added of the clients of a batch, each or why not. */
+type Prepare = (batch: readonly FileClient[]) => Promise<readonly Result<NewClient | PlannedClient, string>[]>;
+
+/** Adds the entries, as they are prepared, and returns their problems. After the first problem, entries are only checked. */
+export async function addAll(
+  { checkRule }: Pick<ImportParts, 'checkRule'>,
   clients: ClientImport,
   batches: AsyncIterable<readonly ImportEntry[]>,
-  cost: number | undefined,
+  prepare: Prepare,
 ): Promise<readonly ImportProblem[]> {
-  const encode = async (text: string) => {
-    const secret = StoredSecret.parse(text);
-    if (secret.kind !== 'plain') return text;
-    return cost === undefined ? UNMATCHED : encodeSecret(secret.reveal(), cost);
-  };
   const problems: ImportProblem[] = [];
   let position = 0;
   for await (const batch of batches) {
@@ -70,9 +74,12 @@ async function addAll(
     );
     problems.push(...found.slice(0, PROBLEMS_MAX));
     if (problems.length === 0) {
-      const valid = batch.flatMap((entry) => (entry.ok ? [withHashes(entry.value, encode)] : []));
-      const repeated = await clients.add(await Promise.all(valid));
-      problems.push(...repeated.map(describeRepetition));
+      const prepared = await prepare(batch.flatMap((entry) => (entry.ok ? entry.value : [])));
+      for (const [index, one] of prepared.entries()) {
+        if (!one.ok) problems.push({ position: position + index, text: one.problem });
+      }
+      const valid = problems.length === 0 ? prepared.flatMap((one) => (one.ok ? one.value : [])) : [];
+      problems.push(...(await clients.add(valid)).map(describeRepetition));
     }
     if (problems.length >= PROBLEMS_MAX) break;
     position += batch.length;
@@ -80,9 +87,25 @@ async function addAll(
   return problems;
 }
 
-async function withHashes(client: NewClient, encode: (text: string) => Promise<string>): Promise<NewClient> {
-  const encodeNamed = async (secret: NamedSecret) => ({ ...secret, encoded: await encode(secret.encoded) });
-  const clientSecret = await encode(client.clientSecret);
+/** What is stored of a secret of a file, which is a BCrypt encoding, or none. */
+export type Encode = (given: string, stored?: string) => Promise<string>;
+
+/** Hashes plain secrets. Without a cost, no secret leaves this process. */
+export function encoderOf({ encodeSecret }: Pick<ImportParts, 'encodeSecret'>, cost: number | undefined): Encode {
+  return async (text) => {
+    const secret = StoredSecret.parse(text);
+    if (secret.kind !== 'plain') return text;
+    return cost === undefined ? UNMATCHED : encodeSecret(secret.reveal(), cost);
+  };
+}
+
+/** The client with what is stored of its secrets. @param stored the client as it is stored, if it is. */
+export async function withHashes(client: FileClient, encode: Encode, stored?: StoredClient): Promise<FileClient> {
+  const encodeNamed = async (secret: NamedSecret) => {
+    const same = stored?.details.secrets.find(({ secret_id }) => secret_id === secret.secret_id);
+    return { ...secret, encoded: await encode(secret.encoded, same?.encoded) };
+  };
+  const clientSecret = await encode(client.clientSecret, stored?.client.clientSecret);
   const { details } = client;
   if (!details?.secrets) return { ...client, clientSecret };
   return {
@@ -94,7 +117,7 @@ async function withHashes(client: NewClient, encode: (text: string) => Promise<s
 
 function problemsOf(client: NewClient, position: number, checkRule: CheckRule): readonly ImportProblem[] {
   const weak = problemOfRules(client.details?.subjects ?? [], checkRule);
-  const text = weak && `${DETAIL_FIELDS[weak.kind]} entry ${weak.position} ${weak.rule}`;
+  const text = weak && `client ${client.clientId}: ${DETAIL_FIELDS[weak.kind]} entry ${weak.position} ${weak.rule}`;
   return [...unstorableFields(client, position), ...(text === undefined ? [] : [{ position, text }])];
 }
 
@@ -112,5 +135,5 @@ function unstorableFields(client: NewClient, position: number): readonly ImportP
 }
 
 function describeRepetition({ position, first }: { position: number; first: number }): ImportProblem {
-  return { position, text: `${FIELD_NAMES.clientId} is that of entry ${first}` };
+  return { position, text: `${FIELD_NAMES.clientId} is that of`, other: first };
 }

@@ -96,6 +96,19 @@ export type ChangeEvent = ChangeMade &
         readonly still_disabled: number;
       }
     | {
+        readonly event: 'clients_applied';
+        /** Name of the file or of the folder, without the folder that it is in. */
+        readonly file: string;
+        /**
+         * SHA-256 of the bytes that were read from it; of a folder, that of a line for each file, with its SHA-256, two spaces and its path.
+         * @pattern ^[0-9a-f]{64}$
+         */
+        readonly sha256: string;
+        readonly added: number;
+        readonly changed: number;
+        readonly removed: number;
+      }
+    | {
         readonly event: 'directory_key_revoked';
         /** kid of the key. */
         readonly key_id: string;

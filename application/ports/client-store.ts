@@ -35,13 +35,60 @@ export interface ImportCounts {
   readonly locked: number;
 }
 
+/** A stored client, and the state of its row, which changes with everything that is stored of it. Only compared. */
+export interface VersionedClient extends StoredClient {
+  readonly version: string;
+}
+
+/** What a plan does to a client. */
+export interface PlannedClient extends NewClient {
+  readonly plan: {
+    /** That of the client as the plan found it; undefined if there was none. */
+    readonly version: string | undefined;
+    /** The fields that change; none if the client stays as it is. */
+    readonly changes: readonly string[];
+  };
+}
+
+/** How many clients a plan adds, changes, removes and leaves alone. */
+export interface PlanCounts {
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+  readonly unchanged: number;
+}
+
+/** A client of a plan, and the fields that change. */
+export interface PlanEntry {
+  readonly clientId: string;
+  readonly changes: readonly string[];
+}
+
 /**
  * Clients to store, all or none, of any number. They are invisible to everybody else until `save`. Costs this process no
  * memory for the clients that were added.
  */
 export interface ClientImport {
   /** Adds a batch of clients. Those whose id was added before are not added again, and are returned. */
-  add(clients: readonly NewClient[]): Promise<readonly RepeatedClient[]>;
+  add(clients: readonly (NewClient | PlannedClient)[]): Promise<readonly RepeatedClient[]>;
+
+  /** The stored ones of these ids, in any order. */
+  find(clientIds: readonly string[]): Promise<readonly VersionedClient[]>;
+
+  /** Plans to remove the clients of an owner that were not added. */
+  prune(owner: string): Promise<void>;
+
+  /** What the clients that were added with a plan, and the pruned ones, come to. */
+  countPlan(): Promise<PlanCounts>;
+
+  /** The clients of the plan in order of their ids, byte by byte. */
+  plan(kind: keyof PlanCounts): AsyncIterable<readonly PlanEntry[]>;
+
+  /**
+   * Does what was planned: a client gets exactly the given fields and details. Stores nothing and returns `plan_outdated` if a
+   * stored client of the plan is not as it was found, or a client of the owner is there that was neither added nor pruned.
+   */
+  apply(file: ImportedFile, pruned: string | undefined): Promise<Result<PlanCounts, 'plan_outdated'>>;
 
   /**
    * Stores all clients that were added with their details, or none. `replace` gives clients that are stored already the given
@@ -71,10 +118,11 @@ export interface StoredClient {
 /** Reads the document of details, or says what is wrong with it; never with a value. */
 export type ReadDetails = (document: unknown) => Result<Partial<ClientDetails>, readonly string[]>;
 
-/** What one transaction changed: a client before and after it, or an import. A new client has no `before`, a removed one no `after`. */
+/** What one transaction changed: a client before and after it, an import, or a plan. A new client has no `before`, a removed one no `after`. */
 export type ClientChange =
   | { readonly kind: 'client'; readonly before?: StoredClient; readonly after?: StoredClient }
-  | { readonly kind: 'import'; readonly counts: ImportCounts; readonly file: ImportedFile };
+  | { readonly kind: 'import'; readonly counts: ImportCounts; readonly file: ImportedFile }
+  | { readonly kind: 'apply'; readonly counts: PlanCounts; readonly file: ImportedFile };
 
 /** What an import does if a client is stored already. */
 export type ExistingClients = 'refuse' | 'replace';
@@ -149,7 +197,15 @@ export interface ClientStore {
 export interface ImportProblem {
   readonly position?: number;
   readonly text: string;
+  /** The position of another entry, with which the text ends. */
+  readonly other?: number;
 }
 
-/** A valid registration with a secret that is `{noop}` or a BCrypt encoding, or what is wrong with the entry. */
-export type ImportEntry = Result<NewClient, readonly ImportProblem[]>;
+/** A client of a file, with a secret that is `{noop}`, a BCrypt encoding or none. */
+export interface FileClient extends NewClient {
+  /** The path of the new file that gets its secret, if the client has none yet. */
+  readonly generateTo?: string;
+}
+
+/** A valid registration, or what is wrong with the entry. */
+export type ImportEntry = Result<FileClient, readonly ImportProblem[]>;

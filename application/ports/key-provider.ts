@@ -48,7 +48,4 @@ export interface KeyPair extends SigningKey {
 export interface KeyFactory {
   /** A key pair for this algorithm. May take half a second, off the event loop. */
   make(algorithm: TokenAlgorithm): Promise<KeyPair>;
-
-  /** The handle of a public key of another process, or undefined if it breaks the rule of its algorithm. */
-  read(jwk: TokenKey): Promise<KeyHandle | undefined>;
 }

@@ -12,8 +12,9 @@ import { availableCores } from '../../adapters/system/host-limits.ts';
 import { RandomIdGenerator, SystemClock, SystemMonotonicClock } from '../../adapters/system/system.ts';
 import { traceFields } from '../../adapters/tracing/active-span.ts';
 import type { Feature } from '../feature.ts';
+import { linesTo } from '../lines-to.ts';
 import { openAudit } from '../open-audit.ts';
-import { type Core, PARTS, part } from '../parts.ts';
+import { type Core, createCore, PARTS, part } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 
 /** What every part may need: log, clocks, ids, metrics, the audit log, what makes keys, and what admits requests. */
@@ -38,6 +39,18 @@ export function registerPorts(core: Core, { settings, keyFile }: Configuration, 
   part(core, PARTS.loadLimit, () => new LoadLimit(LOAD_LIMITS));
   part(core, PARTS.rejectionDelay, () => new RejectionDelay());
   part(core, PARTS.lifecycle, () => new Lifecycle());
+}
+
+/** The same for a program that opens what a service opens, to read: nothing is logged, and no table created. */
+export function portsToRead(configuration: Configuration): Core {
+  const core = createCore();
+  core.registerInstance(PARTS.mayCreateTables, false);
+  registerPorts(
+    core,
+    configuration,
+    linesTo(() => {}),
+  );
+  return core;
 }
 
 /** Opens the audit log. */

@@ -2,12 +2,11 @@ import { inspectRows } from '../../application/client-lookup.ts';
 import { type HealthCheck, problemOf } from '../../application/ports/health-check.ts';
 import { type Finding, fine } from '../../domain/finding.ts';
 import { problemIn } from '../../domain/problem.ts';
-import { registerPorts } from '../core/ports.ts';
+import { portsToRead } from '../core/ports.ts';
 import { needsOf, storage } from '../core/storage.ts';
 import { closeFeatures, type Feature } from '../feature.ts';
 import { keyDirectory } from '../features/key-directory.ts';
-import { linesTo } from '../lines-to.ts';
-import { type Core, createCore, PARTS } from '../parts.ts';
+import { type Core, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { openStorage } from '../storages.ts';
 
@@ -22,10 +21,7 @@ type Open = (configuration: Configuration, core: Core) => Promise<Opened | undef
  */
 export async function checkStores(configuration: Configuration): Promise<readonly Finding[]> {
   const { settings } = configuration;
-  const core = createCore();
-  const lines = linesTo(() => {});
-  registerPorts(core, configuration, lines);
-  core.registerInstance(PARTS.mayCreateTables, false);
+  const core = portsToRead(configuration);
   const { inspect } = await openStorage(settings);
   const uses = {
     keys: settings.KEY_DIRECTORY === 'database',
@@ -62,8 +58,9 @@ async function clients(configuration: Configuration, core: Core): Promise<Opened
   const feature = await storage(configuration, core);
   const { listRows = async () => [] } = core.resolve(PARTS.storage);
   const now = () => core.resolve(PARTS.clock).now();
+  const { TOKEN_LIFETIME_SECONDS: lifetime } = configuration.settings;
   // What keeps them from being read, the health of the storage says.
-  return { ...feature, inspect: async () => inspectRows(await listRows().catch(() => []), now()) };
+  return { ...feature, inspect: async () => inspectRows(await listRows().catch(() => []), now(), lifetime) };
 }
 
 async function usedAssertions(configuration: Configuration, core: Core): Promise<Feature | undefined> {

@@ -3,9 +3,10 @@ import { explainCommand } from '../../adapters/cli/federated-jwt/explain-command
 import type { Input } from '../../adapters/cli/read-secret.ts';
 import { Terminal } from '../../adapters/cli/terminal.ts';
 import { formatClient, streamClientsFile } from '../../adapters/files/clients-file.ts';
-import { bcryptEncoder } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { bcryptEncoder, bcryptMatcher } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
+import { secretFiles } from '../../adapters/system/secret-files.ts';
 import { RandomIdGenerator, randomSecret, SystemClock } from '../../adapters/system/system.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
@@ -14,6 +15,7 @@ import { failure, success } from '../../domain/result.ts';
 import { createHashing } from '../pool-work.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
+import { secretSources } from '../settings/secret-sources.ts';
 import { dryRunKeptByNpm, npmHint } from '../settings/setting-warnings.ts';
 import { openPrograms } from '../storages.ts';
 import { openProgramAudit, type ProgramStreams } from './open-program-audit.ts';
@@ -27,7 +29,8 @@ export function manageClients(
 ): Promise<number> {
   const terminal = new Terminal(streams);
   const clock = new SystemClock();
-  const encodeSecret = bcryptEncoder(createHashing().run);
+  const hashing = createHashing();
+  const encodeSecret = bcryptEncoder(hashing.run);
 
   async function open() {
     const kept = dryRunKeptByNpm('clients', args, environment);
@@ -43,7 +46,8 @@ export function manageClients(
     const recorder = new RecordChanges(audit.value, clientChangeEvents);
     const store = await openClientStore({ ...database.value, warn }, recorder);
     const sources = { clock, generateSecret: randomSecret, ids: new RandomIdGenerator() };
-    const parts = { store, encodeSecret, checkRule: checkRule.value, ...sources };
+    const hashes = { encodeSecret, matchSecret: bcryptMatcher(hashing.run), secretFiles };
+    const parts = { store, ...hashes, checkRule: checkRule.value, ...sources };
     return success({ ...createClientManagement(parts), close: () => store.close() });
   }
 
@@ -52,7 +56,7 @@ export function manageClients(
   const more = (program: string, stdin: Input) => [explainCommand(openExplanation, program, stdin)];
   const hint = npmHint(
     'clients',
-    ['name', 'scope', 'json', 'yes', 'replace', 'cost', 'client-id', 'expires-in'],
+    ['name', 'scope', 'json', 'yes', 'replace', 'cost', 'client-id', 'expires-in', 'owner', 'prune', 'check', 'file'],
     environment,
   );
   if (hint !== undefined) terminal.say([hint]);
@@ -63,7 +67,18 @@ export function manageClients(
     more,
     encodeSecret,
     clock,
-    streamClientsFile,
+    streamClientsFile: (chunks, format) =>
+      streamClientsFile(chunks, format, {
+        plain: 'accepted',
+        generate: 'refused',
+        read: secretSources(environment, readTextFile),
+      }),
+    openApplied: (allowed) => (chunks, format) =>
+      streamClientsFile(chunks, format, {
+        plain: 'refused',
+        generate: 'accepted',
+        read: secretSources(environment, readTextFile, allowed),
+      }),
     formatClient,
     version: programVersion(),
   });

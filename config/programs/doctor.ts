@@ -11,6 +11,7 @@ import { inspectKeyFile, inspectWritableFile } from '../../adapters/system/inspe
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { inspectCertificate } from '../../adapters/tls/server-certificate.ts';
+import { inspectLifetimes } from '../../application/client-lookup.ts';
 import type { CheckState } from '../../application/ports/health-check.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { type Finding, fine, note, problem } from '../../domain/finding.ts';
@@ -89,6 +90,10 @@ function describeSettings({ settings, clients }: Configuration): readonly Findin
     ...(repository === 'memory' ? [countOf(clients.length)] : []),
     ...(plain > 0 ? [note(`secrets in plain text in CLIENTS_FILE: ${plain}`, hash)] : []),
     ...clients.flatMap(warningsAboutClient).slice(0, WARNINGS_MAX),
+    ...inspectLifetimes(
+      clients.map(({ clientId, details }) => ({ clientId, ...details })),
+      settings.TOKEN_LIFETIME_SECONDS,
+    ),
   ];
 }
 

@@ -1,14 +1,15 @@
-import { resolve } from 'node:path';
 import type { OpenExplanation } from '../../adapters/cli/federated-jwt/explain-command.ts';
 import { fetchIssuerKeys, KEY_SET_TIMEOUT_MS } from '../../adapters/http-client/federated-jwt/fetch-issuer-keys.ts';
 import { NodeCryptoAssertionVerifier } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
-import { RandomIdGenerator, SystemClock } from '../../adapters/system/system.ts';
+import { SystemClock } from '../../adapters/system/system.ts';
 import { ExplainAssertion } from '../../application/federated-jwt/explain-assertion.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
 import { inWords } from '../../domain/problem.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { portsToRead } from '../core/ports.ts';
+import { needsOf } from '../core/storage.ts';
 import { poolWork } from '../pool-work.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { loadConfiguration } from '../settings/load-configuration.ts';
@@ -50,19 +51,9 @@ export async function openExplain(environment: Environment): Promise<Result<Open
 
 /** The rules in the storage of these settings. Throws DependencyUnavailable if it cannot be used. */
 async function openRules(configuration: Configuration) {
-  const { DATABASE_URL, DATABASE_DEADLINE_MS: deadlineMs } = configuration.settings;
   try {
     const { openClients } = await openStorage(configuration.settings);
-    const { clients, dependency } = await openClients({
-      clients: configuration.clients,
-      file: resolve(configuration.settings.DATABASE_FILE ?? ''),
-      database: { url: DATABASE_URL?.reveal() ?? '', deadlineMs },
-      poolSize: configuration.settings.DATABASE_POOL_SIZE,
-      needsDetails: true,
-      clock: new SystemClock(),
-      ids: new RandomIdGenerator(),
-      log: () => {},
-    });
+    const { clients, dependency } = await openClients(needsOf(configuration, portsToRead(configuration)));
     return { clients, close: async () => dependency?.close() };
   } catch (fault) {
     throw new DependencyUnavailable('client repository', fault);

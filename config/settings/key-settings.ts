@@ -1,8 +1,7 @@
-import { z } from 'zod';
 import { KEPT_SECONDS, KEY_ROWS_MAX } from '../../application/ports/key-ring-store.ts';
 import { settingsGroup } from './read-environment.ts';
 import { refuse, warning } from './rules.ts';
-import { text, wholeNumber } from './setting-kinds.ts';
+import { oneOf, text, wholeNumber } from './setting-kinds.ts';
 
 type WhereKeysAre = Partial<Record<'CLIENT_REPOSITORY' | 'KEY_DIRECTORY' | 'KEY_FILE', string | undefined>>;
 
@@ -36,7 +35,7 @@ export const keys = settingsGroup({
           'Ed25519. It is used instead of a key made in memory. Only its owner may be able to write to it. It is kept ' +
           'over restarts and never rotated',
       ),
-    KEY_DIRECTORY: keyDirectory()
+    KEY_DIRECTORY: oneOf('memory', 'database')
       .default('memory')
       .describe(
         'where the keys are that sign. `memory`: each startup makes new ones, and every token from before is refused; ' +
@@ -116,12 +115,4 @@ function rulesOfRotation(values: Rotation, isShared: boolean) {
       `must be at least ${least} with this TOKEN_LIFETIME_SECONDS`,
     ),
   ];
-}
-
-function keyDirectory() {
-  const rule = 'must be memory or database';
-  const renamed = 'must be database, as postgres is called now; KEY_SECRET_FILE is required with it';
-  return z
-    .enum(['memory', 'database'], { error: ({ input }) => (input === 'postgres' ? renamed : rule) })
-    .meta({ values: '`memory` or `database`' });
 }

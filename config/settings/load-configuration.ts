@@ -17,6 +17,7 @@ import { invisibleEnd } from './invisible-ends.ts';
 import { readManagementToken } from './management-token.ts';
 import type { Environment } from './read-environment.ts';
 import { settingProblem } from './rules.ts';
+import { secretSources } from './secret-sources.ts';
 import { readSettings } from './settings.ts';
 
 /**
@@ -35,10 +36,10 @@ export function loadConfiguration(
     return parsed.ok ? parsed : failure(parsed.problem.map((problem) => settingProblem(name, problem)));
   }
   const settings = readSettings(environment);
+  const read = secretSources(environment, readTextFile);
+  const readClients = (json: string) => readClientsFile(json, { plain: 'accepted', generate: 'refused', read });
   const clients =
-    environment['CLIENT_REPOSITORY'] === 'memory'
-      ? load('CLIENTS_FILE', jsonReader(readClientsFile))
-      : success(undefined);
+    environment['CLIENT_REPOSITORY'] === 'memory' ? load('CLIENTS_FILE', jsonReader(readClients)) : success(undefined);
   const algorithm = readTokenAlgorithm(environment['TOKEN_SIGNING_ALG']) ?? 'RS256';
   const readKey = (text: string) => readKeyFile(text, algorithm);
   const keyFile = load('KEY_FILE', (text) => (text.trimStart().startsWith('{') ? jsonReader(readKey) : readKey)(text));

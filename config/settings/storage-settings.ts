@@ -15,7 +15,7 @@ export const storage = settingsGroup({
       .describe(
         'JSON file with the registrations, required for `memory`. An array of `{client_id, client_secret, ' +
           'client_name, scope}`; `client_secret` is a BCrypt encoding, also behind `{bcrypt}`, or `{noop}` followed ' +
-          'by the plain secret. [Further fields](#fields-of-a-clients-file) are for other methods. Only its owner ' +
+          'by the plain secret, or [says where the secret is](#fields-of-a-clients-file). [Further fields](#fields-of-a-clients-file) are for other methods. Only its owner ' +
           'may be able to write to it',
       ),
     DATABASE_FILE: text()

@@ -1,3 +1,4 @@
+import type { Migrated, MigrateOptions } from '../../adapters/cli/run-migrate.ts';
 import type { StateLog } from '../../adapters/log/state-log.ts';
 import type { ConnectionOptions } from '../../adapters/postgres/connection.ts';
 import type { ClientRow } from '../../application/client-lookup.ts';
@@ -86,15 +87,4 @@ export interface Place {
   readonly url: string;
   /** Takes sentences for the person who runs the program. */
   readonly warn: (message: string) => void;
-}
-
-interface MigrateOptions {
-  readonly grantTo?: string;
-  readonly roleFor: 'service' | 'clients' | 'keys';
-  readonly dryRun?: true;
-}
-
-interface Migrated {
-  readonly done: readonly string[];
-  readonly hasRoles: boolean;
 }

@@ -239,7 +239,7 @@ describe('the row of a client', () => {
   it('is counted for the operator if it gets no token, or if its secret is easy to guess', () => {
     const strong = clientSecret.replace('$04$', '$10$');
     const good = rowOf({}, { clientSecret: strong });
-    expect(inspectRows([good, rowOf({}, { clientSecret: NO_SECRET })], NOW)).toEqual([]);
+    expect(inspectRows([good, rowOf({}, { clientSecret: NO_SECRET })], NOW, 86_400)).toEqual([]);
     const broken = [
       rowOf({ claims: [] }, { clientSecret: strong }),
       rowOf({}, { clientSecret: 'plain' }),
@@ -247,7 +247,7 @@ describe('the row of a client', () => {
       rowOf({ claims: [] }, { clientSecret: lock(strong) }),
     ];
     const weak = [rowOf(), rowOf({}, { clientSecret: lock(clientSecret) }), rowOf({ client_secret_generated: true })];
-    expect(inspectRows([good, ...broken, ...weak], NOW)).toEqual([
+    expect(inspectRows([good, ...broken, ...weak], NOW, 86_400)).toEqual([
       {
         state: 'note',
         text: 'registered clients that get no token: 3',

@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { bcryptEncoder } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { bcryptEncoder, bcryptMatcher } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { secretFiles } from '../../adapters/system/secret-files.ts';
 import { RandomIdGenerator, randomSecret } from '../../adapters/system/system.ts';
+import { GENERATED_MAX, planClients } from '../../application/clients-program/apply-clients.ts';
 import type { ChangeRequest, CheckRule } from '../../application/clients-program/change-client.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
@@ -31,7 +33,7 @@ import { InMemoryClientStore } from '../support/in-memory-client-store.ts';
 import { REGISTERED_CLIENT } from '../support/registered-client.ts';
 import { secretEdit } from '../support/secret-edit.ts';
 
-const NO_TOKEN_FIELDS = { claims: {}, tokenLifetimeSeconds: null };
+const NO_TOKEN_FIELDS = { claims: {}, tokenLifetimeSeconds: null, owner: null };
 
 describe('how clients are managed', () => {
   const COST = 4;
@@ -56,6 +58,7 @@ describe('how clients are managed', () => {
     resources: [],
     claims: {},
     token_lifetime_seconds: null,
+    owner: null,
   };
   const UNKNOWN = { ok: false, problem: 'client_unknown' };
 
@@ -69,7 +72,8 @@ describe('how clients are managed', () => {
     const store = new InMemoryClientStore(ids);
     const clock = new FixedClock();
     const sources = { clock, generateSecret: randomSecret, ids };
-    const parts = { store, encodeSecret: bcryptEncoder(atOnce), checkRule: weaknessByName, ...sources };
+    const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
+    const parts = { store, ...hashes, checkRule: weaknessByName, ...sources };
     const management = createClientManagement(parts);
     return {
       store,
@@ -324,7 +328,8 @@ describe('how credentials are managed', () => {
     const ids = new RandomIdGenerator();
     store = new InMemoryClientStore(ids);
     const sources = { clock, generateSecret: randomSecret, ids };
-    use = createClientManagement({ store, encodeSecret: bcryptEncoder(atOnce), checkRule: weaknessByName, ...sources });
+    const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
+    use = createClientManagement({ store, ...hashes, checkRule: weaknessByName, ...sources });
   });
 
   async function columnOf(clientId = 'c'): Promise<string | undefined> {
@@ -560,6 +565,7 @@ describe('how credentials are managed', () => {
         resources: add.resources,
         claims: {},
         token_lifetime_seconds: null,
+        owner: null,
       });
       await use.changeClient('c', { remove: [{ key_id: KEY_ID }] });
       await use.changeClient('c', { remove: [{ issuer: SUBJECT.issuer, subject: SUBJECT.subject }] });
@@ -571,6 +577,7 @@ describe('how credentials are managed', () => {
         resources: [],
         claims: {},
         token_lifetime_seconds: null,
+        owner: null,
       });
     });
 
@@ -698,6 +705,7 @@ describe('clientChangeEvents', () => {
       resources: [],
       claims: [],
       token_lifetime_seconds: null,
+      owner: null,
     };
     const after = { client_name, scope, state: 'enabled', bcrypt_cost: 4, ...credentials };
     expect(changeLog.events()).toEqual([expect.objectContaining({ after })]);
@@ -801,6 +809,34 @@ describe('importClients', () => {
     });
   }
 
+  it('plans to generate at most so many secrets, since they wait in memory', async () => {
+    const to = (n: number) => ({ ...client(`c${n}`, { clientSecret: NO_SECRET }), generateTo: `no-such-folder/${n}` });
+    const plan = (count: number) => {
+      async function* entries() {
+        yield Array.from({ length: count }, (_, n) => success(to(n)));
+      }
+      const sources = {
+        clock: new FixedClock(),
+        generateSecret: randomSecret,
+        secretFiles,
+        matchSecret: bcryptMatcher(atOnce),
+      };
+      const options = {
+        cost: COST,
+        owner: undefined,
+        unowned: 'refuse',
+        others: 'keep',
+        onCompared: () => {},
+      } as const;
+      return planClients({ store, encodeSecret: async () => HASH, checkRule, ...sources }, entries(), options);
+    };
+    expect(await plan(GENERATED_MAX)).toMatchObject({ ok: true, value: { counts: { added: GENERATED_MAX } } });
+    const rule = `client_secret.generate is for at most ${GENERATED_MAX} clients at once: split the file`;
+    // Their files are looked for at the same time, and the one that is found missing last is one too many.
+    const text = expect.stringMatching(new RegExp(`^client c\\d+: ${rule}$`));
+    expect(await plan(GENERATED_MAX + 1)).toEqual(failure([{ position: expect.any(Number), text }]));
+  });
+
   async function storedIds(): Promise<readonly string[]> {
     return (await collect(store.list({ prefix: '' }))).map(({ client }) => client.clientId);
   }
@@ -870,7 +906,7 @@ describe('importClients', () => {
       [client('a'), client('b')],
       [client('c'), client('b')],
     ]);
-    expect(imported).toEqual(failure([{ position: 3, text: 'client_id is that of entry 1' }]));
+    expect(imported).toEqual(failure([{ position: 3, text: 'client_id is that of', other: 1 }]));
     expect(await storedIds()).toEqual([]);
   });
 
@@ -908,7 +944,7 @@ describe('importClients', () => {
   it('refuses a federated subject that the rules of the service refuse', async () => {
     const weak = { ...SUBJECT, subject: 'weak' };
     expect(await importAll([[client('a'), client('b', { details: { subjects: [SUBJECT, weak] } })]])).toEqual(
-      failure([{ position: 1, text: 'federated_subjects entry 1 matches everybody' }]),
+      failure([{ position: 1, text: 'client b: federated_subjects entry 1 matches everybody' }]),
     );
     expect(await storedIds()).toEqual([]);
   });

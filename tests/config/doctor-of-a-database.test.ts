@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import pg from 'pg';
 import { KEY_RING } from '../../adapters/postgres/key-directory/key-ring-table.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
-import { BRING_BACK } from '../../adapters/postgres/own-tables.ts';
+import { BRING_BACK } from '../../application/client-lookup.ts';
 import type { Finding } from '../../domain/finding.ts';
 import { CREATE_CLIENTS } from '../support/clients-table.ts';
 import { freePort } from '../support/free-port.ts';
@@ -94,6 +94,25 @@ describe('the doctor of a database', () => {
         fix: 'npm run clients -- list --state broken names them and their problems',
       }),
     ]);
+  });
+
+  it('names clients whose tokens do not live as long as their registration says', async () => {
+    await database.query(CREATE_CLIENTS);
+    const rows = Array.from(
+      { length: 7 },
+      (_, id) => `('${id}', '*', 'A', 'read', '{"token_lifetime_seconds":${299 + id}}')`,
+    );
+    await database.query(`insert into clients (client_id, client_secret, client_name, scope, details) values ${rows}`);
+    await database.query(
+      `grant select (id, client_id, client_secret, client_name, scope, details) on clients to ${role.name}`,
+    );
+    const text =
+      'clients with a token_lifetime_seconds above TOKEN_LIFETIME_SECONDS, whose tokens are valid for 300 s: 5';
+    const fix = 'shorten theirs, as with npm run clients -- update --token-lifetime, or raise the setting';
+    expect(await found('note', /clients/)).toEqual([{ state: 'note', text: `${text} (2, 3, 4, 5, 6)`, fix }]);
+    expect(await found('note', /clients/, { TOKEN_LIFETIME_SECONDS: '305' })).toEqual([]);
+    const [more] = await found('note', /clients/, { TOKEN_LIFETIME_SECONDS: '298' });
+    expect(more?.text).toMatch(/ for 298 s: 7 \(0, 1, 2, 3, 4, …\)$/);
   });
 
   it('names the grants of a role that may not read the table, as a statement that adds them', async () => {

@@ -44,6 +44,7 @@ const DETAILS: ClientDetails = {
   resources: ['https://api.example/', { resource: 'https://files.example', scope: 'read files' }],
   claims: { tenant: 'é"', groups: ['a', 'b'], limits: { rate: 0.5, burst: null } },
   tokenLifetimeSeconds: 60,
+  owner: 'team-a',
 };
 const STORED_DETAILS = { ...DETAILS, keys: [{ jwk: A_KEY, expires_at: 2_000_000_001, key_id: A_KEY_ID }] };
 
@@ -350,6 +351,7 @@ export function describeClientStore(
         resources: ['https://a.example/', 'https://z.example/'],
         claims: {},
         tokenLifetimeSeconds: null,
+        owner: null,
       };
       const seen: ChangeableClient[] = [];
       const changed = await store.change('client-1', (client) => {
@@ -552,6 +554,103 @@ export function describeClientStore(
         await store.remove('unknown');
         await importAll([A_CLIENT]);
         expect(recorder.changes).toEqual([]);
+      });
+    });
+
+    describe('and plans', () => {
+      const OWNED = { ...A_CLIENT, details: DETAILS };
+      const added = (client: NewClient) => ({ ...client, plan: { version: undefined, changes: [] } });
+
+      /** A plan for stored clients, which get the fields that `next` gives. */
+      async function planned(ids: readonly string[], next: Partial<NewClient>, changes: readonly string[]) {
+        const plan = await store.startImport();
+        const found = await plan.find(ids);
+        const clients = found.map(({ client: { id: _id, ...client }, details, version }) => {
+          return { ...client, details, ...next, plan: { version, changes } };
+        });
+        await plan.add(clients);
+        return plan;
+      }
+
+      it('finds stored clients as they are, and only exactly these', async () => {
+        await importAll([OWNED, ANOTHER]);
+        const plan = await store.startImport();
+        const found = await plan.find(['client-1', 'CLIENT-2', 'client-3', '']);
+        expect(found).toMatchObject([{ client: stored(A_CLIENT), details: STORED_DETAILS }]);
+        expect(await plan.find([])).toEqual([]);
+      });
+
+      it('adds, changes, removes and keeps what was planned, and counts and records it', async () => {
+        const [gone, same] = ['gone', 'same'].map((clientId) => ({ ...OWNED, clientId })) as [NewClient, NewClient];
+        await importAll([OWNED, gone, same, { ...ANOTHER, details: { owner: 'team-b' } }]);
+        const [before] = await clientsOf('client-1');
+        const plan = await planned(['client-1'], { clientName: 'New', details: { owner: 'team-a' } }, [
+          'client_name',
+          'jwks',
+        ]);
+        const [unchanged] = await plan.find(['same']);
+        await plan.add([
+          { ...same, plan: { version: unchanged?.version, changes: [] } },
+          added({ ...OWNED, clientId: 'new' }),
+        ]);
+        await plan.prune('team-a');
+        const counts = { added: 1, changed: 1, removed: 1, unchanged: 1 };
+        expect(await plan.countPlan()).toEqual(counts);
+        expect(await collect(plan.plan('added'))).toEqual([{ clientId: 'new', changes: [] }]);
+        expect(await collect(plan.plan('changed'))).toEqual([
+          { clientId: 'client-1', changes: ['client_name', 'jwks'] },
+        ]);
+        expect(await collect(plan.plan('removed'))).toEqual([{ clientId: 'gone', changes: [] }]);
+        expect(await collect(plan.plan('unchanged'))).toEqual([{ clientId: 'same', changes: [] }]);
+        expect(await list()).toHaveLength(4);
+        recorder.changes.length = 0;
+        expect(await plan.apply(A_FILE, 'team-a')).toEqual(success(counts));
+        expect(recorder.changes).toEqual([{ kind: 'apply', counts, file: A_FILE }]);
+        expect((await list()).map(({ clientId }) => clientId)).toEqual(['client-1', 'client-2', 'new', 'same']);
+        expect(await clientsOf('client-1')).toEqual([{ ...before, clientName: 'New' }]);
+        expect(await detailsOf('client-1')).toEqual({ ...NO_DETAILS, owner: 'team-a' });
+        expect(await detailsOf('new')).toEqual(STORED_DETAILS);
+        expect(await detailsOf('same')).toEqual(STORED_DETAILS);
+      });
+
+      it.each<[string, () => Promise<unknown>]>([
+        ['a client that changes has another secret', () => store.change('client-1', secretEdit(lock))],
+        ['a client that stays has other details', () => store.change('same', withoutDetails)],
+        ['a client that goes has another name', () => store.change('gone', () => success({ clientName: 'Other' }))],
+        ['a client that goes is gone', () => store.remove('gone')],
+        ['a client that comes is there', () => store.add({ ...A_CLIENT, clientId: 'new' })],
+        ['the owner has another one', () => store.add({ ...OWNED, clientId: 'other' })],
+      ])('does nothing of a plan if meanwhile %s', async (_what, meanwhile) => {
+        const [gone, same] = ['gone', 'same'].map((clientId) => ({ ...OWNED, clientId })) as [NewClient, NewClient];
+        await importAll([OWNED, gone, same]);
+        const plan = await planned(['client-1'], { clientName: 'New' }, ['client_name']);
+        const [unchanged] = await plan.find(['same']);
+        await plan.add([
+          { ...same, plan: { version: unchanged?.version, changes: [] } },
+          added({ ...OWNED, clientId: 'new' }),
+        ]);
+        await plan.prune('team-a');
+        await meanwhile();
+        const before = await list();
+        recorder.changes.length = 0;
+        expect(await plan.apply(A_FILE, 'team-a')).toEqual({ ok: false, problem: 'plan_outdated' });
+        expect(await list()).toEqual(before);
+        expect(recorder.changes).toEqual([]);
+      });
+
+      it('does nothing of a plan that cannot be recorded', async () => {
+        const plan = await store.startImport();
+        await plan.add([added(OWNED)]);
+        recorder.refuses = true;
+        await expect(plan.apply(A_FILE, undefined)).rejects.toThrow(DependencyUnavailable);
+        expect(await list()).toEqual([]);
+      });
+
+      it('keeps apart columns whose texts are together the same', async () => {
+        await importAll([{ ...A_CLIENT, clientName: 'ab', scope: 'c' }]);
+        const plan = await planned(['client-1'], { clientSecret: 'x' }, ['client_secret']);
+        await store.change('client-1', () => success({ clientName: 'a', scope: 'bc' }));
+        expect(await plan.apply(A_FILE, undefined)).toMatchObject({ ok: false });
       });
     });
 

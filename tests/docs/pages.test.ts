@@ -138,6 +138,7 @@ const CLIENT = {
   resources: ['https://api.example/'],
   claims: ['tenant'],
   token_lifetime_seconds: 60,
+  owner: 'team-a',
 } as const;
 
 /** What only lines of programs have. */
@@ -169,6 +170,15 @@ const EVENTS: { readonly [Kind in Event['event']]: Extract<Event, { readonly eve
     after: { state: 'disabled' },
   },
   client_removed: { event: 'client_removed', ...CHANGE, client_id: 'billing', before: CLIENT },
+  clients_applied: {
+    event: 'clients_applied',
+    ...CHANGE,
+    file: 'clients',
+    sha256: 'a'.repeat(64),
+    added: 2,
+    changed: 1,
+    removed: 0,
+  },
   clients_imported: {
     event: 'clients_imported',
     ...CHANGE,

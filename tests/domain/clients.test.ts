@@ -161,6 +161,7 @@ describe('details', () => {
     resources: [RESOURCE, { resource: 'https://files.example', scope: 'read files' }],
     claims: { tenant: 'acme', groups: ['a'] },
     tokenLifetimeSeconds: 60,
+    owner: 'team-a',
   };
 
   describe('checkDetails', () => {
@@ -182,6 +183,12 @@ describe('details', () => {
         ok: false,
         problem: { kind, position: undefined, rule: `must be at most ${most}` },
       });
+    });
+
+    it.each(['', 'x'.repeat(256), 'a\nb', 'a\u200b', 7])('refuses an owner that is no name: %j', (owner) => {
+      const rule = 'must have 1 to 255 characters that can be seen';
+      const problem = { kind: 'owner', position: undefined, rule };
+      expect(checkDetails({ ...NO_DETAILS, owner: owner as string })).toEqual({ ok: false, problem });
     });
 
     it('refuses two keys of one name, of which an assertion could only mean one', () => {
@@ -208,6 +215,7 @@ describe('details', () => {
 
     it.each([
       ['a name of 255 characters', { secrets: [{ ...SECRET, name: 'x'.repeat(255) }] }],
+      ['an owner of 255 characters', { owner: 'x'.repeat(255) }],
       ['a secret that expired at once', { secrets: [{ ...SECRET, expires_at: 0 }] }],
       ['a plain secret behind its id', { secrets: [{ ...SECRET, encoded: '{noop}cs-1.the-rest' }] }],
       ['a subject of 2,000 characters', { subjects: [{ ...SUBJECT, subject: 'x'.repeat(2_000) }] }],
@@ -285,8 +293,11 @@ describe('details', () => {
     });
 
     it('refuses an end of the secret in the column that is no time', () => {
-      const rule = 'must be a time in whole seconds since the epoch';
-      const problem = { kind: 'clientSecret', position: undefined, rule };
+      const problem = {
+        kind: 'clientSecret',
+        position: undefined,
+        rule: 'must be a time in whole seconds since the epoch',
+      };
       expect(checkDetails({ ...NO_DETAILS, clientSecret: { expires_at: 1.5 } })).toEqual({ ok: false, problem });
       expect(checkDetails({ ...NO_DETAILS, clientSecret: { expires_at: 1 } }).ok).toBe(true);
     });
@@ -307,6 +318,7 @@ describe('details', () => {
         resources: [],
         claims: {},
         token_lifetime_seconds: null,
+        owner: null,
       });
       expect(documentOf({ ...DETAILS, keys: [...DETAILS.keys, { jwk: JWK }] })).toStrictEqual({
         secrets: [{ secret_id: 'cs-1', name: 'first', client_secret: ENCODED }],
@@ -315,6 +327,7 @@ describe('details', () => {
         resources: DETAILS.resources,
         claims: DETAILS.claims,
         token_lifetime_seconds: 60,
+        owner: 'team-a',
       });
     });
 

@@ -127,6 +127,23 @@ describe('npm run doctor', () => {
     });
   });
 
+  it('names clients of a clients file whose tokens do not live as long as it says', async () => {
+    const path = join(folder, 'long.json');
+    const client = (client_id: string, seconds: number | null) => ({
+      ...GOOD_CLIENT,
+      client_id,
+      token_lifetime_seconds: seconds,
+    });
+    await writeFile(path, JSON.stringify([client('short', 60), client('none', null), client('long', 86_400)]));
+    const { of } = await examine({ ...MEMORY, ...ports, CLIENTS_FILE: path });
+    expect(of('settings')).toContainEqual({
+      check: 'settings',
+      state: 'note',
+      text: expect.stringMatching(/TOKEN_LIFETIME_SECONDS, whose tokens are valid for 300 s: 1 \(long\)$/),
+      fix: expect.stringContaining('shorten theirs'),
+    });
+  });
+
   it('names a certificate for another host, one that has expired, and a key that others can read', async () => {
     using authority = new CertificateAuthority();
     const { certificate, key } = authority.issueExpired('DNS:other.test');

@@ -63,6 +63,18 @@ describe('a million clients', () => {
     expect(stderr).toContain(`0 added, ${CLIENTS} replaced.`);
     expect(exitCode).toBe(0);
   }, 400_000);
+
+  it('are applied in 300 MB: none, all and again none of them change', async () => {
+    const apply = (...options: readonly string[]) => run('apply', '-f', file, '--yes', ...options);
+    expect(await apply()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(`${CLIENTS} unchanged.`) });
+    const owned = ['--owner', 'team-a', '--adopt'];
+    const adopted = await apply(...owned);
+    expect(adopted.stderr).toContain(`0 added, ${CLIENTS} changed, 0 removed.`);
+    expect(await apply(...owned)).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining(`${CLIENTS} unchanged.`),
+    });
+  }, 900_000);
 });
 
 describe('30,000 clients', () => {

@@ -3,7 +3,12 @@ import type {
   ExistingClients,
   ImportCounts,
   ImportedFile,
+  PlanCounts,
+  PlanEntry,
+  PlannedClient,
   RepeatedClient,
+  StoredClient,
+  VersionedClient,
 } from '../../application/ports/client-store.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { ClientDetails } from '../../domain/client-details.ts';
@@ -12,6 +17,15 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { isLocked, replaceSecret } from '../../domain/stored-secret.ts';
 
 type RecordImport = (counts: ImportCounts, file: ImportedFile) => void;
+
+/** What a plan needs of the store. */
+export interface PlanAccess {
+  stored(clientId: string): StoredClient | undefined;
+  remove(clientId: string): void;
+  record(counts: PlanCounts, file: ImportedFile): void;
+}
+
+type Planned = PlannedClient['plan'] & { readonly kind: keyof PlanCounts };
 type StoreDetails = (clientId: string, given: Partial<ClientDetails>) => void;
 
 /** An import into a map of clients by their ids. */
@@ -22,6 +36,8 @@ export class InMemoryClientImport implements ClientImport {
   readonly #storeDetails: StoreDetails;
   readonly #given = new Map<string, { readonly client: NewClient; readonly position: number }>();
   readonly #done: Record<keyof ImportCounts, string[]> = { added: [], replaced: [], locked: [] };
+  readonly #access: PlanAccess;
+  readonly #planned = new Map<string, Planned>();
   #count = 0;
 
   /** @param record is called before anything is stored. */
@@ -30,20 +46,86 @@ export class InMemoryClientImport implements ClientImport {
     ids: IdGenerator,
     record: RecordImport,
     storeDetails: StoreDetails,
+    access: PlanAccess,
   ) {
+    this.#access = access;
     this.#stored = stored;
     this.#ids = ids;
     this.#record = record;
     this.#storeDetails = storeDetails;
   }
 
-  async add(clients: readonly NewClient[]): Promise<readonly RepeatedClient[]> {
+  async find(clientIds: readonly string[]): Promise<readonly VersionedClient[]> {
+    return clientIds.flatMap((clientId) => {
+      const found = this.#access.stored(clientId);
+      return found === undefined ? [] : [{ ...found, version: JSON.stringify(found) }];
+    });
+  }
+
+  async prune(owner: string): Promise<void> {
+    for (const { clientId, version } of await this.#others(owner)) {
+      this.#planned.set(clientId, { kind: 'removed', version, changes: [] });
+    }
+  }
+
+  async countPlan(): Promise<PlanCounts> {
+    const count = (wanted: keyof PlanCounts) =>
+      [...this.#planned.values()].filter(({ kind }) => kind === wanted).length;
+    return {
+      added: count('added'),
+      changed: count('changed'),
+      removed: count('removed'),
+      unchanged: count('unchanged'),
+    };
+  }
+
+  async *plan(wanted: keyof PlanCounts): AsyncGenerator<readonly PlanEntry[]> {
+    const entries = [...this.#planned].filter(([, { kind }]) => kind === wanted);
+    const sorted = entries.sort(([one], [other]) => Buffer.from(one).compare(Buffer.from(other)));
+    if (sorted.length > 0) yield sorted.map(([clientId, { changes }]) => ({ clientId, changes }));
+  }
+
+  async apply(file: ImportedFile, pruned: string | undefined): Promise<Result<PlanCounts, 'plan_outdated'>> {
+    const found = new Map(
+      (await this.find([...this.#planned.keys()])).map((one) => [one.client.clientId, one.version]),
+    );
+    const isOutdated = [...this.#planned].some(([clientId, { version }]) => found.get(clientId) !== version);
+    if (isOutdated || (pruned !== undefined && (await this.#others(pruned)).length > 0))
+      return failure('plan_outdated');
+    const counts = await this.countPlan();
+    this.#access.record(counts, file);
+    for (const [clientId, { kind }] of this.#planned) {
+      const client = this.#given.get(clientId)?.client;
+      const id = this.#stored.get(clientId)?.id ?? this.#ids.uuid();
+      if (kind === 'removed' || kind === 'changed') this.#access.remove(clientId);
+      if (client === undefined || kind === 'removed' || kind === 'unchanged') continue;
+      const { clientSecret, clientName, scope, details = {} } = client;
+      this.#stored.set(clientId, { id, clientId, clientSecret, clientName, scope });
+      this.#storeDetails(clientId, details);
+    }
+    return success(counts);
+  }
+
+  /** The clients of an owner that are not in the plan. */
+  async #others(owner: string): Promise<readonly { readonly clientId: string; readonly version: string }[]> {
+    const found = await this.find([...this.#stored.keys()]);
+    return found
+      .filter(({ client, details }) => details.owner === owner && !this.#planned.has(client.clientId))
+      .map(({ client, version }) => ({ clientId: client.clientId, version }));
+  }
+
+  async add(clients: readonly (NewClient | PlannedClient)[]): Promise<readonly RepeatedClient[]> {
     return clients.flatMap((client) => {
       const position = this.#count;
       this.#count += 1;
       const first = this.#given.get(client.clientId)?.position;
       if (first !== undefined) return [{ position, first }];
       this.#given.set(client.clientId, { client, position });
+      if ('plan' in client) {
+        const { version, changes } = client.plan;
+        const kind = version === undefined ? 'added' : changes.length > 0 ? 'changed' : 'unchanged';
+        this.#planned.set(client.clientId, { kind, version, changes });
+      }
       return [];
     });
   }

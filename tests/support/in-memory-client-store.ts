@@ -63,6 +63,14 @@ export class InMemoryClientStore implements ClientStore {
       this.#ids,
       (counts, file) => this.#recorder?.record({ kind: 'import', counts, file }, undefined),
       details,
+      {
+        stored: (clientId) => this.#stored(clientId),
+        record: (counts, file) => this.#recorder?.record({ kind: 'apply', counts, file }, undefined),
+        remove: (clientId) => {
+          this.#clients.delete(clientId);
+          this.#details.delete(clientId);
+        },
+      },
     );
   }
 

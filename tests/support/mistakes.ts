@@ -143,7 +143,7 @@ const INVISIBLE: readonly Mistake[] = [
   {
     what: 'a plain secret with a line break behind it',
     files: entry({ client_secret: '{noop}s\n' }),
-    fix: /entry 0: client_secret .*line break/,
+    fix: /entry 0: client [^:]*: client_secret .*line break/,
   },
 ];
 

@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RsaSigner } from '../../adapters/jwt/algorithms.ts';
-import { createKeyFactory, readPublicKey } from '../../adapters/jwt/create-key-factory.ts';
+import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import type { KeyFactory } from '../../application/ports/key-provider.ts';
 import { threadsAtOnce } from './at-once.ts';
@@ -27,7 +27,6 @@ export function generateKeyPool(): readonly Buffer[] {
  */
 export function pooledKeyFactory(threads: RsaSigner = threadsAtOnce): KeyFactory {
   return {
-    read: readPublicKey,
     make() {
       pool ??= readKeyPool();
       const place = made % POOL_SIZE;

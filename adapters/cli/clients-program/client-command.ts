@@ -92,6 +92,7 @@ const NAMES = {
   resources: 'resource',
   claims: 'claims',
   tokenLifetimeSeconds: 'lifetime of tokens',
+  owner: 'owner',
 } as const;
 
 /** Which rule the details break, without a value. */

@@ -91,7 +91,7 @@ export function problemsOf(
 
 function rowsOfCredentials(credentials: CredentialsDocument): Rows {
   const { authentication_methods, secrets, keys, federated_subjects, resources, claims } = credentials;
-  const { token_lifetime_seconds } = credentials;
+  const { token_lifetime_seconds, owner } = credentials;
   return [
     ['authenticates by', authentication_methods.join(', ') || 'nothing'],
     ...secrets.map((secret) => {
@@ -111,6 +111,7 @@ function rowsOfCredentials(credentials: CredentialsDocument): Rows {
     }),
     ...Object.entries(Object(claims)).map(([name, value]) => ['claim', `${name}: ${JSON.stringify(value)}`]),
     ...(token_lifetime_seconds === null ? [] : [['lifetime of tokens', `at most ${token_lifetime_seconds} s`]]),
+    ...(owner === null ? [] : [['owner', owner]]),
   ];
 }
 

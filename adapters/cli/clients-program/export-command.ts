@@ -1,5 +1,6 @@
 import { open as openFile, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { Option } from 'commander';
 import type { NewClient } from '../../../domain/client-registration.ts';
 import { failure, type Result } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
@@ -15,6 +16,7 @@ export type FormatClient = (client: NewClient) => Result<string, readonly string
 
 interface Options extends OutputOptions {
   readonly prefix: string;
+  readonly owner?: string;
 }
 
 /** `export [file]`: all that is stored of the clients, as a clients file that `import` reads. */
@@ -27,9 +29,10 @@ export function exportCommand(open: OpenClients, formatClient: FormatClient): Co
     examples: [
       `${PROGRAM_NAME} export clients.json`,
       `${PROGRAM_NAME} export billing.json --prefix billing-`,
+      `${PROGRAM_NAME} export team-a.json --owner team-a`,
       'npm run --silent clients -- export | gpg --encrypt --recipient ops > clients.json.gpg',
     ],
-    options: [PREFIX_OPTION],
+    options: [PREFIX_OPTION, new Option('--owner <name>', 'only clients of this owner')],
     asks: (_options, file) => (file === undefined ? 'This shows the hashes of secrets. Continue?' : undefined),
     run: (options, path) =>
       withStorage(open, (clients) => {
@@ -41,13 +44,14 @@ export function exportCommand(open: OpenClients, formatClient: FormatClient): Co
 
 async function* exported(
   { exportClients }: ClientUseCases,
-  { prefix }: Options,
+  { prefix, owner }: Options,
   formatClient: FormatClient,
 ): AsyncGenerator<OutputPart> {
   let [count, missing] = [0, 0];
   for await (const page of exportClients({ prefix })) {
     const texts: string[] = [];
     for (const { client, details, problem } of page) {
+      if (owner !== undefined && details.owner !== owner) continue;
       const entry = problem === null ? formatClient({ ...client, details }) : failure([problem]);
       if (entry.ok) texts.push(`${count + texts.length === 0 ? '[' : ','}\n${entry.value}`);
       else {

@@ -1,10 +1,10 @@
+import { BRING_BACK } from '../../../application/client-lookup.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import { CLIENTS } from '../client-entity.ts';
+import { CLIENTS, HAS_DETAILS } from '../client-entity.ts';
 import { openConnection, type Warn } from '../connection.ts';
 import { hasState, SQLSTATE, storeFault, TableUnusable } from '../fault.ts';
-import { BRING_BACK, FIND_OWN_TABLES, lostClients } from '../own-tables.ts';
+import { FIND_OWN_TABLES, hasClients, lostClients } from '../own-tables.ts';
 import { runStatement } from '../runner.ts';
-import { type FoundTable, findTable } from '../search-path.ts';
 import { warnOfSchemas } from '../shared-schemas.ts';
 import { probeTable } from '../table.ts';
 
@@ -46,11 +46,10 @@ export async function openClientsDatabase(url: string, warn?: Warn) {
   /** Finds the table, and its column `details` if it has it. */
   async function prepare() {
     await warnOfSchemas(connection);
-    const [found] = await runStatement<FoundTable>(connection, { text: findTable('clients') });
-    const lost = lostClients(await runStatement(connection, { text: FIND_OWN_TABLES }));
-    if (!found?.exists) throw new TableUnusable(lost ?? MISSING);
+    const there = await runStatement<{ readonly name: string }>(connection, { text: FIND_OWN_TABLES });
+    if (!hasClients(there)) throw new TableUnusable(lostClients(there) ?? MISSING);
     await probeTable(CLIENTS, connection).check();
-    return runStatement(connection, { text: FIND_DETAILS });
+    return runStatement(connection, { text: `select where ${HAS_DETAILS}` });
   }
   return {
     dialect: {
@@ -62,6 +61,7 @@ export async function openClientsDatabase(url: string, warn?: Warn) {
       merged: (one: string, other: string) => `(select coalesce(pg_catalog.jsonb_object_agg(key, value), '{}'::jsonb)
         from pg_catalog.jsonb_each(
           case pg_catalog.jsonb_typeof(${one}) when 'object' then ${one} else '{}'::jsonb end || ${other}) where pg_catalog.jsonb_typeof(value) <> 'null')`,
+      ownerOf: (column: string) => `(${column} ->> 'owner')`,
     },
     async connect() {
       prepared ??= prepare();
@@ -99,6 +99,3 @@ const MISSING = {
   text: 'table clients does not exist',
   fix: `run npm run migrate; if it was there before, ${BRING_BACK}`,
 };
-
-const FIND_DETAILS = `select from pg_catalog.pg_attribute where attrelid = pg_catalog.to_regclass('clients')::oid
-  and attname = 'details' and not attisdropped`;

@@ -1,5 +1,6 @@
 import { CLOCK_OFFSET_SECONDS_MAX, CLOCK_OFFSET_SECONDS_NOTED } from '../../../domain/clock-offset.ts';
 import { type Finding, fine, note, problem } from '../../../domain/finding.ts';
+import { HAS_DETAILS } from '../client-entity.ts';
 import { type Connection, openConnection } from '../connection.ts';
 import { EXACT_NOW } from '../database-time.ts';
 import { problemOfFault } from '../fault-problem.ts';
@@ -69,8 +70,7 @@ const READ_SESSION = `select pg_catalog.quote_ident(current_user) as "role", cur
   pg_catalog.current_setting('server_version') as "version",
   (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as "isSuperuser",
   coalesce((select ssl from pg_catalog.pg_stat_ssl where pid = pg_catalog.pg_backend_pid()), false) as "isEncrypted",
-  pg_catalog.to_regclass('clients') is not null and not exists (select from pg_catalog.pg_attribute
-    where attrelid = pg_catalog.to_regclass('clients')::oid and attname = 'details' and not attisdropped) as "lacksDetails"`;
+  pg_catalog.to_regclass('clients') is not null and not ${HAS_DETAILS} as "lacksDetails"`;
 
 function describeSession(session: Session, url: string): readonly Finding[] {
   const { role, database, version, isSuperuser, isEncrypted, lacksDetails } = session;

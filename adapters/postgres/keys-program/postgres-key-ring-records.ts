@@ -1,3 +1,4 @@
+import { commitRecorded } from '../../../application/commit-recorded.ts';
 import type { ChangeRecorder } from '../../../application/ports/change-recorder.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { KeyRingChange, KeyRingRecords } from '../../../application/ports/key-ring-records.ts';
@@ -13,7 +14,6 @@ import {
   REVOKE_ALL,
   REVOKE_KEY,
 } from '../key-directory/key-ring-table.ts';
-import { commitRecorded, withConnection } from '../recorded-commit.ts';
 import { runStatement } from '../runner.ts';
 import { warnOfSchemas } from '../shared-schemas.ts';
 import { probeTable } from '../table.ts';
@@ -69,14 +69,21 @@ export class PostgresKeyRingRecords implements KeyRingRecords {
 
   /** In one transaction, which is committed once the changes are recorded. */
   #change(text: string, values: readonly string[], changeOf: (row: ChangedRow) => KeyRingChange) {
-    return this.#run(() =>
-      withConnection(this.#connection.pool, async (connection) => {
+    return this.#run(async () => {
+      const connection = await this.#connection.pool.connect();
+      try {
         await connection.query('begin');
         const { rows } = await connection.query<ChangedRow>(text, [...values]);
-        await commitRecorded(connection, rows.length === 0 ? undefined : rows.map(changeOf), this.#recorder);
+        // The role that has authenticated, whatever role it has taken since.
+        const [user] = (await connection.query<{ readonly role: string }>('select session_user::text as "role"')).rows;
+        const commit = () => connection.query('commit');
+        if (rows.length > 0) await commitRecorded(this.#recorder, rows.map(changeOf), user?.role, commit);
         return rows;
-      }),
-    );
+      } finally {
+        // A transaction ends with its session.
+        connection.release(true);
+      }
+    });
   }
 
   async #run<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {

@@ -32,6 +32,7 @@ export function openClientsFile(path: string) {
           where coalesce(json_type(${other}, fullkey), type) <> 'null'
         union all select key, ${other} -> fullkey from json_each(${other})
           where type <> 'null' and json_type(${one}, fullkey) is null))`,
+      ownerOf: (column: string) => `case when json_valid(${column}) then ${column} ->> 'owner' end`,
     },
     async connect() {
       const database = idle.pop() ?? openMigrated(path, 'refuse').database;

@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { commitRecorded } from '../../../application/commit-recorded.ts';
 import type { ChangeRecorder } from '../../../application/ports/change-recorder.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import {
@@ -18,7 +19,6 @@ import {
 import { exists, explain, FileUnusable } from '../file-fault.ts';
 import { readNumber } from '../file-schema.ts';
 import { inTransaction } from '../migrate-file.ts';
-import { commitRecorded } from './recorded-commit.ts';
 
 /** In the header of the file: "ccak" in ASCII. */
 const APPLICATION_ID = 0x6363616b;
@@ -151,7 +151,7 @@ export class SqliteKeyRing implements KeyRingStore, KeyRingRecords {
       inTransaction(database, () => {
         const rows = database.prepare(text).all(...values);
         const changes = rows.map((row) => changeOf(String(row['kid']), Number(row['verifies_until'])));
-        commitRecorded(database, changes.length === 0 ? undefined : changes, this.#recorder);
+        if (changes.length > 0) commitRecorded(this.#recorder, changes, undefined, () => database.exec('commit'));
         return changes.map(({ kid }) => kid);
       }),
     );

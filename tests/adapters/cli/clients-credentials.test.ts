@@ -745,6 +745,7 @@ describe('audit', () => {
     resources: [],
     claims: [],
     token_lifetime_seconds: null,
+    owner: null,
   };
 
   let database: TestDatabase;

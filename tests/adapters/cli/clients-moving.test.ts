@@ -9,6 +9,7 @@ import { runClients } from '../../../adapters/cli/clients-program/run-clients.ts
 import { explainCommand } from '../../../adapters/cli/federated-jwt/explain-command.ts';
 import { readClientsFile } from '../../../adapters/files/clients-file.ts';
 import { openExplain } from '../../../config/programs/open-explain.ts';
+import { failure } from '../../../domain/result.ts';
 import { writeClientsFile } from '../../support/bulk-clients.ts';
 import { CREATE_CLIENTS, clientsTable } from '../../support/clients-table.ts';
 import { freshTables } from '../../support/details-tables.ts';
@@ -18,6 +19,9 @@ import { createSqliteFile } from '../../support/sqlite-file.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { PLATFORMS, platformOf, ruleOf, WorkloadIssuer, WorkloadKey } from '../../support/workload-issuer.ts';
 import { clientsInProcess, clientsProgram, type Run, type RunClients } from './clients-program.ts';
+
+/** A service whose clients file refers to no secret. */
+const SERVICE = { plain: 'accepted', generate: 'refused', read: () => failure('refers to nothing') } as const;
 
 describe('exports and imports', () => {
   const HASH = GOOD_CLIENT.client_secret;
@@ -32,6 +36,7 @@ describe('exports and imports', () => {
     resources: [],
     claims: {},
     token_lifetime_seconds: null,
+    owner: null,
   };
 
   /** One client of each kind that an import can store. */
@@ -176,7 +181,10 @@ describe('exports and imports', () => {
       const { stdout } = await clients(['export']);
       const [a, b] = ['a', 'b'].map((client_id) => JSON.stringify({ ...GOOD_CLIENT, client_id, ...BARE }));
       expect(stdout).toBe(`[\n${a},\n${b}\n]\n`);
-      expect(readClientsFile(stdout)).toMatchObject({ ok: true, value: [{ clientId: 'a' }, { clientId: 'b' }] });
+      expect(readClientsFile(stdout, SERVICE)).toMatchObject({
+        ok: true,
+        value: [{ clientId: 'a' }, { clientId: 'b' }],
+      });
     });
 
     it('writes an empty array if there is no client, and only ids of a prefix', async () => {
@@ -228,7 +236,7 @@ Row 3, client other: client_secret must be a BCrypt encoding of cost 4 to 14; it
 Row 4, client private: details: jwks.keys.0 contains a private or a symmetric key: register only the public key; it is not exported.
 Row 5, client scope: scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3); it is not exported.
 Row 6, client subject: details: federated_subjects.0.claims./a must be a string; it is not exported.
-Row 7, client unknown: details: it has fields other than client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds; it is not exported.
+Row 7, client unknown: details: it has fields other than client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner; it is not exported.
 1 exported.
 7 not exported: import would refuse them.
 `);
@@ -364,8 +372,12 @@ describe('imports', () => {
     });
 
     it.each([
-      ['is not an array', { ...PLAIN_CLIENT }, 'must be a JSON array'],
-      ['lacks a field', [GOOD_CLIENT, { ...PLAIN_CLIENT, scope: undefined }], 'entry 1: scope is missing'],
+      ['is not an array', 'text', 'must be a JSON array'],
+      [
+        'lacks a field',
+        [GOOD_CLIENT, { ...PLAIN_CLIENT, scope: undefined }],
+        'entry 1: client plain-client: scope is missing',
+      ],
       ['names a client twice', [GOOD_CLIENT, GOOD_CLIENT], 'entry 1: client_id is that of entry 0'],
       [
         'has half a surrogate pair',
@@ -688,6 +700,7 @@ describe('clients explain', () => {
           encodeSecret: notNeeded,
           clock: { now: notNeeded },
           streamClientsFile: notNeeded,
+          openApplied: notNeeded,
           formatClient: notNeeded,
           more: (program, stdin) => [explainCommand(() => openExplain({ ...environment, ...more }), program, stdin)],
           version: 'not needed',

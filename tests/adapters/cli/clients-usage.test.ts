@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { BRING_BACK } from '../../../adapters/postgres/own-tables.ts';
+import { BRING_BACK } from '../../../application/client-lookup.ts';
 import { manageClients } from '../../../config/programs/clients-program.ts';
 import { problemsOfAuditLine } from '../../support/audit-schema.ts';
 import { CREATE_CLIENTS } from '../../support/clients-table.ts';

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { readClientsFile, streamClientsFile } from '../../../adapters/files/clients-file.ts';
 import { jsonFault, jsonReader } from '../../../adapters/files/json-fault.ts';
 import { type JsonEntry, readJsonArray } from '../../../adapters/files/read-json-array.ts';
+import type { SecretRules } from '../../../adapters/files/secret-reference.ts';
 import { parseJson } from '../../../domain/parse-json.ts';
 import { failure, success } from '../../../domain/result.ts';
 import { collect } from '../../support/collect.ts';
@@ -10,18 +11,28 @@ import { collect } from '../../support/collect.ts';
 const SCOPED = { resource: 'https://files.example', scope: 'read files' };
 const OF_TOKENS = { claims: { tenant: 'acme' }, token_lifetime_seconds: 60 };
 
+/** Of a service: references are read, and nothing is generated. */
+const SERVICE: SecretRules = {
+  plain: 'accepted',
+  generate: 'refused',
+  read: (reference) => ('file' in reference ? success('from-a-file\n') : failure('refers to nothing')),
+};
+
 describe('the clients file', () => {
   const ENTRY = { client_id: 'a', client_secret: '{noop}its-secret', client_name: 'A', scope: 'read' };
   const BCRYPT = `$2b$10$${'a'.repeat(53)}`;
 
   function problemsOf(value: unknown): readonly string[] {
-    const clients = readClientsFile(typeof value === 'string' ? value : JSON.stringify(value));
+    const clients = readClientsFile(typeof value === 'string' ? value : JSON.stringify(value), SERVICE);
     return clients.ok ? [] : clients.problem;
   }
 
   describe('readClientsFile', () => {
     it('reads registrations with BCrypt and {noop} secrets', () => {
-      const clients = readClientsFile(JSON.stringify([ENTRY, { ...ENTRY, client_id: 'b', client_secret: BCRYPT }]));
+      const clients = readClientsFile(
+        JSON.stringify([ENTRY, { ...ENTRY, client_id: 'b', client_secret: BCRYPT }]),
+        SERVICE,
+      );
       expect(clients).toEqual({
         ok: true,
         value: [
@@ -37,12 +48,16 @@ describe('the clients file', () => {
       ['an object', { ...ENTRY }, 'must be a JSON array'],
       ['an entry that is not an object', ['its-secret'], 'entry 0: it must be an object'],
       ['an entry that is an array', [[]], 'entry 0: it must be an object'],
-      ['a missing field', [ENTRY, { ...ENTRY, client_id: 'b', scope: undefined }], 'entry 1: scope is missing'],
-      ['a field that is no string', [{ ...ENTRY, client_name: 1 }], 'entry 0: client_name must be a string'],
+      [
+        'a missing field',
+        [ENTRY, { ...ENTRY, client_id: 'b', scope: undefined }],
+        'entry 1: client b: scope is missing',
+      ],
+      ['a field that is no string', [{ ...ENTRY, client_name: 1 }], 'entry 0: client a: client_name must be a string'],
       [
         'an unknown field',
         [{ ...ENTRY, secret: 'its-secret' }],
-        'entry 0: it has fields other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds',
+        'entry 0: client a: it has fields other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner',
       ],
       ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client_id is that of entry 0'],
       [
@@ -58,28 +73,28 @@ describe('the clients file', () => {
       [
         'a plain secret with a line break at its end',
         [{ ...ENTRY, client_secret: '{noop}its-secret\n' }],
-        'entry 0: client_secret must have no line break, control or invisible character',
+        'entry 0: client a: client_secret must have no line break, control or invisible character',
       ],
-      ['an empty name', [{ ...ENTRY, client_name: '' }], 'entry 0: client_name must not be empty'],
+      ['an empty name', [{ ...ENTRY, client_name: '' }], 'entry 0: client a: client_name must not be empty'],
       [
         'a malformed scope',
         [{ ...ENTRY, scope: 'a  b' }],
-        'entry 0: scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)',
+        'entry 0: client a: scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)',
       ],
       [
         'a secret that is neither BCrypt nor {noop}',
         [{ ...ENTRY, client_secret: 'its-secret' }],
-        'entry 0: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+        'entry 0: client a: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
       ],
       [
         'a secret of cost 15',
         [{ ...ENTRY, client_secret: BCRYPT.replace('$10$', '$15$') }],
-        'entry 0: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+        'entry 0: client a: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
       ],
       [
         'an empty plain secret',
         [{ ...ENTRY, client_secret: '{noop}' }],
-        'entry 0: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+        'entry 0: client a: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
       ],
     ])('names the position and field of a problem: %s', (_name, file, problem) => {
       const problems = problemsOf(file);
@@ -96,7 +111,7 @@ describe('the clients file', () => {
         { ...withoutSecret, jwks: { keys: [{ ...jwk, kid: 'k', expires_at: 7 }] }, federated_subjects: [subject] },
         { ...ENTRY, client_id: 'b', secrets, resources: ['https://api.example', SCOPED], ...OF_TOKENS },
       ];
-      const clients = readClientsFile(JSON.stringify(entries));
+      const clients = readClientsFile(JSON.stringify(entries), SERVICE);
       if (!clients.ok) throw new Error(clients.problem.join());
       expect(clients.value).toMatchObject([
         {
@@ -224,7 +239,7 @@ describe('the clients file', () => {
       ['nothing', {}],
     ])('needs a client_secret for a client with %s', (_what, fields) => {
       expect(problemsOf([{ ...ENTRY, ...fields, client_secret: undefined }])).toEqual([
-        'entry 0: client_secret is missing',
+        'entry 0: client a: client_secret is missing',
       ]);
     });
 
@@ -232,7 +247,7 @@ describe('the clients file', () => {
       const { client_secret, ...client } = ENTRY;
       const jwk = { kty: 'OKP', crv: 'Ed25519', x: Buffer.alloc(32, 1).toString('base64url') };
       const read = (fields: object) => {
-        const clients = readClientsFile(JSON.stringify([{ ...client, ...fields }]));
+        const clients = readClientsFile(JSON.stringify([{ ...client, ...fields }]), SERVICE);
         return clients.ok ? clients.value[0]?.details : clients.problem;
       };
       expect(read({ secrets: [{ secret_id: 'cs1', name: 'new', client_secret: BCRYPT }] })).toEqual({
@@ -247,7 +262,7 @@ describe('the clients file', () => {
     it.each(['*', '!*', `!${BCRYPT}`, `!!${BCRYPT}`])(
       'reads a client without a secret, or with a lock: %s',
       (client_secret) => {
-        expect(readClientsFile(JSON.stringify([{ ...ENTRY, client_secret }]))).toMatchObject({
+        expect(readClientsFile(JSON.stringify([{ ...ENTRY, client_secret }]), SERVICE)).toMatchObject({
           ok: true,
           value: [{ clientSecret: client_secret }],
         });
@@ -258,7 +273,7 @@ describe('the clients file', () => {
       'refuses a lock with nothing behind it: %s',
       (client_secret) => {
         expect(problemsOf([{ ...ENTRY, client_secret }])).toEqual([
-          expect.stringMatching(/^entry 0: client_secret must be/),
+          expect.stringMatching(/^entry 0: client a: client_secret must be/),
         ]);
       },
     );
@@ -269,25 +284,27 @@ describe('the clients file', () => {
         'entry 0: client_secret is missing',
         'entry 0: client_name is missing',
         'entry 0: scope is missing',
-        'entry 2: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+        'entry 2: client a: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
         'entry 2: client_id is that of entry 1',
       ]);
     });
   });
 
   describe('streamClientsFile', () => {
-    const stream = (text: string) =>
+    const stream = (text: string, format: 'json' | 'yaml' = 'json', rules = SERVICE) =>
       collect(
         streamClientsFile(
           (async function* () {
             yield Buffer.from(text);
           })(),
+          format,
+          rules,
         ),
       );
 
     it('reads the same registrations as readClientsFile', async () => {
       const file = JSON.stringify([ENTRY, { ...ENTRY, client_id: 'b', client_secret: BCRYPT }]);
-      const clients = readClientsFile(file);
+      const clients = readClientsFile(file, SERVICE);
       expect(clients.ok && (await stream(file))).toEqual(
         clients.ok && clients.value.map((value) => ({ ok: true, value })),
       );
@@ -303,20 +320,168 @@ describe('the clients file', () => {
       const entries = await stream(JSON.stringify([...many, ...broken]));
       const problems = entries.flatMap((entry) => (entry.ok ? [] : entry.problem));
       expect(problems).toEqual([
-        { position: 1_000, text: 'secrets.0.name is missing' },
+        { position: 1_000, text: 'client a: secrets.0.name is missing' },
         { position: 1_001, text: 'it must be an object' },
         {
           position: 1_002,
-          text: 'scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)',
+          text: 'client a: scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)',
         },
       ]);
     });
 
     it.each([
-      ['{"client_secret": "its-secret"}', [{ text: 'must be a JSON array' }]],
+      ['"its-secret"', [{ text: 'must be a JSON array' }]],
       ['[its-secret]', [{ position: 0, text: 'it is not JSON; it begins in line 1' }]],
     ])('says of %j what is wrong', async (text, problem) => {
       expect(await stream(text)).toEqual([{ ok: false, problem }]);
+    });
+
+    it('reads one client without an array', async () => {
+      expect(await stream(JSON.stringify(ENTRY, undefined, 2))).toEqual(await stream(JSON.stringify([ENTRY])));
+    });
+
+    describe('of YAML', () => {
+      const yaml = (text: string, rules?: SecretRules) => stream(text, 'yaml', rules);
+      const [A, B] = ['a', 'b'].map(
+        (id) => `client_id: ${id}\n  client_secret: "{noop}its-secret"\n  client_name: A\n  scope: read`,
+      );
+
+      it('reads the same registrations from a list, from documents, and from JSON', async () => {
+        const json = await stream(JSON.stringify([ENTRY, { ...ENTRY, client_id: 'b' }]));
+        expect(await yaml(`- ${A}\n- ${B}\n`)).toEqual(json);
+        expect(await yaml(`# two teams\n---\n- ${A}\n---\n  ${B}\n...\n`)).toEqual(json);
+        expect(await yaml(JSON.stringify([ENTRY, { ...ENTRY, client_id: 'b' }]))).toEqual(json);
+      });
+
+      it('hands over large files in batches, and refuses those that are too large', async () => {
+        const many = Array.from(
+          { length: 3_000 },
+          (_, n) => `- {client_id: c${n}, client_secret: "*", client_name: A, scope: read}\n`,
+        );
+        expect(await yaml(many.join(''))).toHaveLength(3_000);
+        expect(await yaml(`- ${A}\n${'#'.repeat(4_194_304)}`)).toEqual([
+          {
+            ok: false,
+            problem: [{ text: expect.stringMatching(/^it is longer than 4194304 bytes: write it as JSON/) }],
+          },
+        ]);
+      });
+
+      it.each([
+        ['an alias', 'a: &a its-secret\nb: *a', /^line 2, column 4: an alias/],
+        ['aliases that multiply', `a: &a [1,1]\nb: &b [*a,*a]\nc: [*b,*b]`, /^line 2, column 8: an alias/],
+        ['a binary', 'a: !!binary aXRz', /^line 1, column 13: a tag/],
+        ['its own type', 'a: !secret its-secret', /^line 1, column 4: is not YAML that can be read/],
+        ['a repeated name', 'a: 1\n"a": its-secret', /^line 2, column 1: a name that this mapping has already/],
+        ['a name that is a number', '1: its-secret', /^line 1, column 1: a name that is no text/],
+        ['infinity', 'a: .inf', /^line 1, column 4: a number that JSON cannot carry exactly/],
+        ['a hexadecimal number', 'a: 0x1f', /^line 1, column 4: a number that JSON cannot carry exactly/],
+        ['a number beyond 2^53', 'a: 9007199254740993', /^line 1, column 4: a number that JSON cannot carry exactly/],
+        ['a number of 20 digits', 'a: 0.10000000000000000555', /^line 1, column 4: a number that JSON cannot/],
+        ['YAML 1.1, in which yes is a boolean', '%YAML 1.1\n---\na: yes', /^must be YAML 1.2/],
+        ['an unfinished text', 'a: "its-secret', /^line 1, column 15: is not YAML that can be read/],
+        ['thousands of levels', '['.repeat(50_000), /is not YAML that can be read|too many levels/],
+        ['nothing', '# only a comment\n', /^the text is empty/],
+        ['another encoding', '\ufffd', /must be|is not in UTF-8/],
+      ])('refuses %s, says where, and quotes nothing', async (_what, text, problem) => {
+        const [entry, ...others] = await yaml(text);
+        if (entry === undefined || entry.ok) throw new Error('It was accepted.');
+        expect(others).toEqual([]);
+        expect(entry.problem).toEqual([{ ...entry.problem[0], text: expect.stringMatching(problem) }]);
+        expect(JSON.stringify(entry)).not.toContain('its-secret');
+      });
+
+      it('takes dates and yes for texts, and merges nothing', async () => {
+        const claims = 'claims: {since: 2026-01-01, on: yes, "<<": {a: 1}}';
+        const [entry] = await yaml(`${A}\n  ${claims}`.replaceAll('\n  ', '\n'));
+        expect(entry).toMatchObject({
+          ok: true,
+          value: { details: { claims: { since: '2026-01-01', on: 'yes', '<<': { a: 1 } } } },
+        });
+      });
+    });
+
+    describe('with references to secrets', () => {
+      const APPLY: SecretRules = { ...SERVICE, plain: 'refused', generate: 'accepted' };
+      const read = (entry: object, rules = SERVICE) => stream(JSON.stringify([{ ...ENTRY, ...entry }]), 'json', rules);
+
+      it('reads the secret without the line break at its end, also one with an id', async () => {
+        const named = { secret_id: 'from-a-file', name: 'n', client_secret: { file: 'x' } };
+        const rules: SecretRules = { ...SERVICE, read: () => success('id.its-secret\r\n') };
+        const secrets = [{ ...named, secret_id: 'id' }];
+        const [entry] = await read({ client_secret: { env: 'A' }, secrets }, rules);
+        expect(entry).toMatchObject({
+          ok: true,
+          value: { clientSecret: '{noop}id.its-secret', details: { secrets: [{ encoded: '{noop}id.its-secret' }] } },
+        });
+      });
+
+      it('takes a BCrypt encoding in a file for what it is', async () => {
+        const [entry] = await read(
+          { client_secret: { file: 'x' } },
+          { ...SERVICE, read: () => success(`${BCRYPT}\n`) },
+        );
+        expect(entry).toMatchObject({ ok: true, value: { clientSecret: BCRYPT } });
+      });
+
+      it.each([
+        ['one that cannot be read', { client_secret: { env: 'A' } }, SERVICE, 'client_secret refers to nothing'],
+        [
+          'two at once',
+          { client_secret: { env: 'A', file: 'b' } },
+          SERVICE,
+          'client_secret must be a BCrypt encoding, {"file": PATH} or {"env": NAME}',
+        ],
+        [
+          'a number',
+          { client_secret: 7 },
+          SERVICE,
+          'client_secret must be a BCrypt encoding, {"file": PATH} or {"env": NAME}',
+        ],
+        [
+          'a generated one for a service',
+          { client_secret: { generate: 'x' } },
+          SERVICE,
+          'client_secret cannot be generated here: only clients apply does it',
+        ],
+        [
+          'a generated one with an id',
+          { secrets: [{ secret_id: 'a', name: 'n', client_secret: { generate: 'x' } }] },
+          { ...APPLY, plain: 'accepted' } as const,
+          'secrets.0.client_secret cannot be generated: only the client_secret of the client can',
+        ],
+        [
+          'a plain secret in a file of apply',
+          {},
+          APPLY,
+          /^client_secret must not be in the file in plain text: write \{"file": PATH\}/,
+        ],
+        [
+          'an empty file',
+          { client_secret: { file: 'x' } },
+          { ...SERVICE, read: () => success('\n') } as const,
+          /^client_secret must be/,
+        ],
+        [
+          'a secret of two lines',
+          { client_secret: { file: 'x' } },
+          { ...SERVICE, read: () => success('its-secret\nb') } as const,
+          'client_secret must have no line break, control or invisible character',
+        ],
+      ])('refuses %s, and names the client and the field', async (_what, entry, rules, problem) => {
+        const [read1] = await read(entry, rules);
+        const text =
+          typeof problem === 'string'
+            ? `client a: ${problem}`
+            : expect.stringMatching(problem.source.replace('^', '^client a: '));
+        expect(read1).toEqual({ ok: false, problem: [{ position: 0, text }] });
+        expect(JSON.stringify(read1)).not.toContain('its-secret');
+      });
+
+      it('says where a generated secret goes', async () => {
+        const [entry] = await read({ client_secret: { generate: 'new.txt' } }, APPLY);
+        expect(entry).toMatchObject({ ok: true, value: { clientSecret: '*', generateTo: 'new.txt' } });
+      });
     });
   });
 });

@@ -42,10 +42,7 @@ describe('readSettings', () => {
     [{ CLIENT_REPOSITORY: 'redis' }, 'CLIENT_REPOSITORY: must be memory or sqlite or postgres'],
     [{ CLIENT_REPOSITORY: 'memory' }, 'CLIENTS_FILE: is required if CLIENT_REPOSITORY is memory'],
     [{ CLIENT_REPOSITORY: 'postgres' }, 'DATABASE_URL: is required if CLIENT_REPOSITORY is postgres'],
-    [
-      { ...POSTGRES, KEY_DIRECTORY: 'postgres' },
-      'KEY_DIRECTORY: must be database, as postgres is called now; KEY_SECRET_FILE is required with it',
-    ],
+    [{ ...POSTGRES, KEY_DIRECTORY: 'postgres' }, 'KEY_DIRECTORY: must be memory or database'],
     [
       { ...POSTGRES, KEY_DIRECTORY: 'database' },
       'KEY_SECRET_FILE: is required if KEY_DIRECTORY is database: openssl rand -base64 32 writes one',

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { readDetails } from '../../../../adapters/files/clients-file.ts';
+import { CLIENTS } from '../../../../adapters/postgres/client-entity.ts';
 import { openClientsDatabase } from '../../../../adapters/postgres/clients-program/postgres-clients-database.ts';
-import { grantOf, tablesOf } from '../../../../adapters/postgres/privileges.ts';
+import { grantOf } from '../../../../adapters/postgres/own-tables.ts';
 import { SqlClientStore } from '../../../../adapters/sql/sql-client-store.ts';
 import type { ChangeRecorder } from '../../../../application/ports/change-recorder.ts';
 import type { ClientChange } from '../../../../application/ports/client-store.ts';
@@ -145,7 +146,7 @@ describe('SqlClientStore on PostgreSQL', () => {
     await using owner = await open();
     await owner.add({ ...A_CLIENT, clientSecret: '' });
     const role = await database.createRole();
-    for (const table of tablesOf('clients')) await database.query(grantOf('clients', table, role.name));
+    await database.query(grantOf('clients', CLIENTS, role.name));
     await database.query(`alter role ${role.name} set default_transaction_isolation = 'serializable'`);
     await using one = await open(role.url);
     await using two = await open(role.url);

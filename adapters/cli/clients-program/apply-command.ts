@@ -1,0 +1,139 @@
+import { Option } from 'commander';
+import type { ClientsPlan } from '../../../application/clients-program/apply-clients.ts';
+import type { PlanCounts, PlanEntry } from '../../../application/ports/client-store.ts';
+import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
+import { EXIT, type OutputStream, Problem } from '../outcome.ts';
+import { arraysOf, shortened } from '../printable.ts';
+import type { Terminal } from '../terminal.ts';
+import { textTable } from '../text-table.ts';
+import { withStorage } from '../with-storage.ts';
+import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { collected, GIVEN_COST_OPTION, type GivenCostOptions } from './client-options.ts';
+import { CELL_MAX } from './client-output.ts';
+import { ClientsSource, type StreamClientsFile } from './clients-source.ts';
+
+/** More clients than this of each kind are counted, and not shown in the table. */
+const SHOWN_MAX = 1_000;
+
+/** Plain secrets between two lines about the progress: at cost 10, some seconds. */
+const COMPARED_STEP = 100;
+
+/** Which secrets a file may refer to; undefined: all. */
+export type OpenApplied = (
+  allowed: { readonly folders: readonly string[]; readonly variables: readonly string[] } | undefined,
+) => StreamClientsFile;
+
+interface Options extends GivenCostOptions {
+  readonly file: string;
+  readonly owner?: string;
+  readonly adopt?: true;
+  readonly prune?: true;
+  readonly check?: true;
+  readonly yes?: true;
+  readonly allowFiles?: readonly string[];
+  readonly allowEnv?: readonly string[];
+}
+
+/** `apply -f <path>`: makes the stored clients those of a file, after it has shown what changes. */
+export function applyCommand(
+  open: OpenClients,
+  openApplied: OpenApplied,
+  terminal: Terminal,
+): CommandDefinition<Options> {
+  return {
+    usage: 'apply',
+    summary: 'make the clients what a file says, after showing what changes',
+    description:
+      'Prints what would be added, changed and removed, asks, and does it in one transaction. Each client gets exactly what its entry says; a disabled one stays disabled. A secret is a reference, such as {"file": PATH}, {"env": NAME} or {"generate": PATH} for a client without one, or a BCrypt encoding.',
+    examples: [
+      `${PROGRAM_NAME} apply -f clients.yaml`,
+      `${PROGRAM_NAME} apply -f clients/ --owner team-a --prune --yes`,
+      `${PROGRAM_NAME} apply -f clients/ --owner team-a --prune --check`,
+    ],
+    options: [
+      new Option('-f, --file <path>', 'file in JSON or YAML, or a folder of such files').makeOptionMandatory(),
+      new Option('--owner <name>', 'whose clients they are; those of others are refused'),
+      new Option('--adopt', 'accept registered clients that have no owner yet'),
+      new Option('--prune', 'remove the other clients of the owner'),
+      new Option('--check', 'change nothing; the exit code is 4 if something would change').conflicts('yes'),
+      new Option('--yes', 'do not ask; needed where no terminal is'),
+      new Option('--allow-files <folder>', 'only files in it may be secrets; repeatable').argParser(collected),
+      new Option(
+        '--allow-env <name>',
+        'only this variable may be a secret, or with * at its end those; repeatable',
+      ).argParser(collected),
+      GIVEN_COST_OPTION,
+      JSON_OPTION,
+    ],
+    async *run(options) {
+      const { file, owner, prune, allowFiles, allowEnv } = options;
+      if (prune && owner === undefined) throw new Problem(EXIT.usage, '--prune needs --owner.');
+      const isRestricted = allowFiles !== undefined || allowEnv !== undefined;
+      const allowed = isRestricted ? { folders: allowFiles ?? [], variables: allowEnv ?? [] } : undefined;
+      const source = await ClientsSource.ofFolder(file, openApplied(allowed));
+      yield* withStorage(open, (clients) => applySource(clients, source, options, terminal));
+    },
+  };
+}
+
+async function* applySource(
+  { planClients }: ClientUseCases,
+  source: ClientsSource,
+  { owner, adopt, prune, check, cost, yes, json }: Options,
+  terminal: Terminal,
+): OutputStream {
+  const planned = await planClients(source.batches(), {
+    cost: check ? undefined : cost,
+    owner,
+    unowned: adopt ? 'adopt' : 'refuse',
+    others: prune ? 'remove' : 'keep',
+    onCompared(count) {
+      if (count % COMPARED_STEP === 0) terminal.say([`${count} secrets compared.`]);
+    },
+  });
+  if (!planned.ok) throw source.refusal(planned.problem);
+  const plan = planned.value;
+  const { added, changed, removed, unchanged } = plan.counts;
+  yield* json ? documentOf(plan) : tableOf(plan);
+  yield { message: `${added} to add, ${changed} to change, ${removed} to remove, ${unchanged} unchanged.` };
+  if (added + changed + removed === 0) return;
+  if (check) throw new Problem(EXIT.wouldChange, 'Nothing was changed.');
+  if (!yes && !terminal.isInteractive) {
+    throw new Problem(EXIT.refused, 'Nothing was changed: without a terminal, --yes applies the plan.');
+  }
+  if (!yes && !(await terminal.confirms('Apply this plan?'))) throw new Problem(EXIT.refused, 'Nothing was changed.');
+  const applied = await plan.apply(source.file());
+  if (!applied.ok) throw new Problem(EXIT.refused, `${applied.problem} Nothing was changed.`);
+  yield { message: `${added} added, ${changed} changed, ${removed} removed.` };
+}
+
+const ACTIONS = { added: 'add', changed: 'change', removed: 'remove' } as const satisfies Partial<
+  Record<keyof PlanCounts, string>
+>;
+
+/** A line for each client that changes, without values. */
+async function* tableOf({ plan, counts }: ClientsPlan): OutputStream {
+  const rows: string[][] = [];
+  for (const [kind, action] of Object.entries(ACTIONS) as [keyof typeof ACTIONS, string][]) {
+    let left = SHOWN_MAX;
+    for await (const page of plan(kind)) {
+      const shown = page.slice(0, left);
+      rows.push(...shown.map((entry) => [action, shortened(entry.clientId, CELL_MAX), entry.changes.join(', ')]));
+      left -= shown.length;
+      if (left === 0) break;
+    }
+    const more = counts[kind] - SHOWN_MAX;
+    if (more > 0) rows.push([action, `… and ${more} more`, '']);
+  }
+  if (rows.length > 0) yield { text: `${textTable([['action', 'client_id', 'fields'], ...rows])}\n` };
+}
+
+/** Arrays of ids and of changes, and the number of clients that stay as they are. */
+function documentOf({ plan, counts }: ClientsPlan): OutputStream {
+  const idsOf = (kind: keyof PlanCounts) => pagesOf(kind, ({ clientId }) => clientId);
+  async function* pagesOf(kind: keyof PlanCounts, of: (entry: PlanEntry) => unknown) {
+    for await (const page of plan(kind)) yield page.map(of);
+  }
+  const changed = pagesOf('changed', ({ clientId, changes }) => ({ client_id: clientId, fields: changes }));
+  return arraysOf({ added: idsOf('added'), changed, removed: idsOf('removed') }, `,"unchanged":${counts.unchanged}`);
+}

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { open as openFile, readdir, stat } from 'node:fs/promises';
+import { basename, join, relative, resolve } from 'node:path';
+import { PROBLEMS_MAX } from '../../../application/clients-program/import-clients.ts';
+import type { ImportEntry, ImportedFile, ImportProblem } from '../../../application/ports/client-store.ts';
+import { failure } from '../../../domain/result.ts';
+import { EXIT, Problem } from '../outcome.ts';
+
+/** How much of a file is read at once, in bytes. */
+const CHUNK_SIZE = 262_144;
+
+const YAML = /\.ya?ml$/i;
+const CLIENTS_FILE = /\.(json|ya?ml)$/i;
+
+/** Reads a clients file of any size in batches of entries. */
+export type StreamClientsFile = (
+  chunks: AsyncIterable<Uint8Array>,
+  format: 'json' | 'yaml',
+) => AsyncIterable<readonly ImportEntry[]>;
+
+/** The clients of a file, or of all files of a folder in the order of their names. */
+export class ClientsSource {
+  readonly #path: string;
+  readonly #files: readonly string[];
+  readonly #read: StreamClientsFile;
+  /** The position of the first entry of each file that was read, and the SHA-256 of its bytes. */
+  readonly #firsts: number[] = [];
+  readonly #digests: string[] = [];
+
+  private constructor(path: string, files: readonly string[], read: StreamClientsFile) {
+    this.#path = path;
+    this.#files = files;
+    this.#read = read;
+  }
+
+  static async ofFile(path: string, read: StreamClientsFile): Promise<ClientsSource> {
+    await stat(path).catch((fault) => throwUnreadable(path, fault));
+    return new ClientsSource(path, [path], read);
+  }
+
+  /** The files in JSON and YAML of a folder and its folders, without hidden ones, or one file. */
+  static async ofFolder(path: string, read: StreamClientsFile): Promise<ClientsSource> {
+    const found = await stat(path).catch((fault) => throwUnreadable(path, fault));
+    if (!found.isDirectory()) return new ClientsSource(path, [path], read);
+    const names = await readdir(path, { recursive: true }).catch((fault) => throwUnreadable(path, fault));
+    const files = names.filter((name) => CLIENTS_FILE.test(name) && !/(^|[/\\])\./.test(name)).sort();
+    if (files.length === 0)
+      throw new Problem(EXIT.refused, `The folder ${resolve(path)} has no .json, .yaml or .yml file.`);
+    return new ClientsSource(
+      path,
+      files.map((name) => join(path, name)),
+      read,
+    );
+  }
+
+  /** The entries, with positions that count through all files. */
+  async *batches(): AsyncGenerator<readonly ImportEntry[]> {
+    let position = 0;
+    for (const path of this.#files) {
+      const first = position;
+      this.#firsts.push(first);
+      for await (const batch of this.#entriesOf(path)) {
+        const moved = ({ position: at, text }: ImportProblem) =>
+          at === undefined ? { text: this.#inFile(path, text) } : { position: first + at, text };
+        yield batch.map((entry) => (entry.ok ? entry : failure(entry.problem.map(moved))));
+        position += batch.length;
+      }
+    }
+  }
+
+  async *#entriesOf(path: string): AsyncGenerator<readonly ImportEntry[]> {
+    const file = await openFile(path).catch((fault) => throwUnreadable(path, fault));
+    const hash = createHash('sha256');
+    const stream = file.createReadStream({ highWaterMark: CHUNK_SIZE, autoClose: false });
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      for await (const chunk of stream) {
+        hash.update(chunk);
+        yield chunk;
+      }
+    }
+    try {
+      yield* this.#read(chunks(), YAML.test(path) ? 'yaml' : 'json');
+    } catch (fault) {
+      if (!isReadFault(fault)) throw fault;
+      throwUnreadable(path, fault);
+    } finally {
+      await file.close();
+    }
+    this.#digests.push(hash.digest('hex'));
+  }
+
+  /** What was read, once all of it was. The hash of a folder is that of the output of `sha256sum` for its files. */
+  file(): ImportedFile {
+    const [path = '', ...others] = this.#files;
+    const name = basename(resolve(this.#path));
+    if (others.length === 0 && path === this.#path) return { name, sha256: this.#digests[0] ?? '' };
+    const lines = this.#files.map((file, index) => `${this.#digests[index]}  ${relative(this.#path, file)}\n`);
+    return { name, sha256: createHash('sha256').update(lines.join('')).digest('hex') };
+  }
+
+  refusal(problems: readonly ImportProblem[]): Problem {
+    const lines = problems.map(({ position, text, other }) => {
+      const place = position === undefined ? '' : `${this.#placeOf(position)}: `;
+      return `  ${place}${text}${other === undefined ? '' : ` ${this.#placeOf(other)}`}`;
+    });
+    const more = problems.length >= PROBLEMS_MAX ? ['There may be more problems.'] : [];
+    return new Problem(EXIT.refused, `The file ${this.#path} is refused; nothing was changed:`, ...lines, ...more);
+  }
+
+  /** Such as `entry 3`, counted from 0, or `billing.yaml: entry 3` of a folder. */
+  #placeOf(position: number): string {
+    const index = this.#firsts.findLastIndex((first) => first <= position);
+    return this.#inFile(this.#files[index] ?? '', `entry ${position - (this.#firsts[index] ?? 0)}`);
+  }
+
+  /** The text behind the name of the file, if there are several. */
+  #inFile(file: string, text: string): string {
+    return file === this.#path ? text : `${relative(this.#path, file)}: ${text}`;
+  }
+}
+
+function throwUnreadable(path: string, { code = 'unknown fault' }: NodeJS.ErrnoException): never {
+  throw new Problem(EXIT.refused, `The file ${resolve(path)} cannot be read (${code}).`);
+}
+
+/** A directory can be opened, but not read. */
+function isReadFault(fault: unknown): fault is NodeJS.ErrnoException {
+  return fault instanceof Error && 'code' in fault && 'syscall' in fault && fault.syscall === 'read';
+}

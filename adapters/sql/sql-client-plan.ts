@@ -1,0 +1,51 @@
+import type { PlanCounts } from '../../application/ports/client-store.ts';
+import type { SqlConnection, SqlDialect } from './sql-database.ts';
+
+/** The first position of a batch, and the one behind it. */
+type Batch = readonly [number, number];
+
+const KINDS = ['added', 'changed', 'removed', 'unchanged'] as const satisfies readonly (keyof PlanCounts)[];
+
+/** Statements of a plan, which waits in the temporary table of an import. @param hasDetails whether `clients` has the column. */
+export function planStatements({ temporary, jsonType, ownerOf }: SqlDialect, hasDetails: boolean) {
+  const imported = `${temporary}.imported_clients`;
+  const details = hasDetails ? 'cast(stored.details as text)' : "'{}'";
+  /** All that is stored of a client. The lengths keep the columns apart. */
+  const version = `cast(length(stored.client_secret) as text) || ' ' || cast(length(stored.client_name) as text) || ' '
+    || stored.client_secret || stored.client_name || stored.scope || coalesce(${details}, '')`;
+  /** Parameter: the owner. */
+  const owned = `${hasDetails ? ownerOf('stored.details') : "''"} = $1
+    and not exists (select 1 from ${imported} as imported where imported.client_id = stored.client_id)`;
+  const counts = KINDS.map((kind) => `count(*) filter (where outcome = '${kind}') as "${kind}"`);
+  return {
+    /** Parameters: so many ids. */
+    find: (ids: number) => `select cast(id as text) as "id", client_id as "clientId", client_secret as "clientSecret",
+      client_name as "clientName", scope, ${details} as "details", ${version} as "version"
+      from clients as stored where client_id in (${Array.from({ length: ids }, (_, index) => `$${index + 1}`).join(', ')})`,
+    /** Parameters: the owner, and the first position. */
+    prune: `insert into ${imported} (position, client_id, client_secret, client_name, scope, details, outcome, changes, version)
+      select cast($2 as integer) - 1 + row_number() over (), client_id, '', '', '', cast('{}' as ${jsonType}), 'removed', '', ${version}
+      from clients as stored where ${owned}`,
+    /** Parameters: a batch. */
+    remove: `delete from clients where client_id in
+      (select client_id from ${imported} where outcome = 'removed' and position >= $1 and position < $2)`,
+    /** Whether a client is not as the plan found it, or the owner has one that the plan did not find. */
+    async isOutdated(
+      connection: SqlConnection,
+      batches: readonly Batch[],
+      pruned: string | undefined,
+    ): Promise<boolean> {
+      const changed = `select 1 from ${imported} as imported left join clients as stored on stored.client_id = imported.client_id
+        where imported.position >= $1 and imported.position < $2 and imported.version is distinct from (${version}) limit 1`;
+      for (const batch of batches) if ((await connection.query(changed, batch)).length > 0) return true;
+      const others = `select 1 from clients as stored where ${owned} limit 1`;
+      return pruned !== undefined && (await connection.query(others, [pruned])).length > 0;
+    },
+    async countsOf(connection: SqlConnection): Promise<PlanCounts> {
+      type Row = Readonly<Record<keyof PlanCounts, number | string>>;
+      const [row] = await connection.query<Row>(`select ${counts.join(', ')} from ${imported}`);
+      const [added, changed, removed, unchanged] = KINDS.map((kind) => Number(row?.[kind]));
+      return { added, changed, removed, unchanged } as PlanCounts;
+    },
+  };
+}

@@ -1,0 +1,166 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { parse } from 'yaml';
+import { getAccessToken } from '../support/http.ts';
+import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-database.ts';
+
+const SAMPLES = 'deploy/clients-in-git';
+const SECRET = 'a secret that only the jobs know';
+
+/** Runs a program of this checkout for `docker run … IMAGE <arguments>`, with the folder of its volume and the variables that it passes on. */
+const DOCKER = `
+const args = process.argv.slice(2);
+const [from, to] = args[args.indexOf('--volume') + 1].split(':');
+const passed = args.flatMap((arg, index) => (arg === '--env' ? [args[index + 1]] : []));
+const program = args.slice(args.indexOf(process.env.IMAGE) + 1).map((arg) => (arg === to ? from : arg));
+const env = Object.fromEntries(['PATH', ...passed].map((name) => [name, process.env[name]]));
+const options = { cwd: ${JSON.stringify(process.cwd())}, env, stdio: 'inherit' };
+process.exitCode = require('node:child_process').spawnSync(process.execPath, ['config/program.ts', ...program], options).status;
+`;
+
+interface Step {
+  readonly run?: string;
+}
+
+interface Job {
+  readonly if: string;
+  readonly steps: readonly Step[];
+}
+
+const github: { readonly env: Record<string, string>; readonly jobs: Readonly<Record<'plan' | 'apply', Job>> } = parse(
+  readFileSync(join(SAMPLES, 'github-actions.yml'), 'utf8'),
+);
+const gitlab: Readonly<
+  Record<string, { readonly script: readonly string[]; readonly rules: readonly { readonly if: string }[] }>
+> = parse(readFileSync(join(SAMPLES, 'gitlab-ci.yml'), 'utf8'));
+const kubernetes = parse(readFileSync('deploy/kubernetes/clients.yaml', 'utf8'));
+
+let database: TestDatabase;
+let service: ServiceUnderTest;
+/** URLs of the roles that docs/clients-in-git.md creates. */
+let reader: string;
+let writer: string;
+/** The checkout of a job. */
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'clients-in-git-'));
+  writeFileSync(join(folder, 'docker'), `#!${process.execPath}\n${DOCKER}`, { mode: 0o755 });
+  database = await createTestDatabase();
+  const [reads, writes] = [await database.createRole(), await database.createRole()];
+  run(['migrate', '--grant-to', writes.name, '--role-for', 'clients'], database.url);
+  await database.query(`grant select on clients to ${reads.name}`);
+  [reader, writer] = [reads.url, writes.url];
+  const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, ...PATIENT };
+  service = await startServiceUnderTest({ environment });
+});
+
+afterAll(async () => {
+  await service.stop();
+  await database.drop();
+  rmSync(folder, { recursive: true });
+});
+
+function run(args: readonly string[], url: string, more: Readonly<Record<string, string>> = {}) {
+  const env = { PATH: process.env['PATH'], DATABASE_URL: url, ...more };
+  return spawnSync(process.execPath, ['config/program.ts', ...args], { encoding: 'utf8', env });
+}
+
+/** Runs the lines of a job in a shell that ends at the first command that fails, as both products do. */
+function runJob(script: string, url: string, more: Readonly<Record<string, string>> = {}) {
+  const path = `${folder}:${process.env['PATH']}`;
+  const env = { PATH: path, DATABASE_URL: url, CLIENT_SECRET_BILLING: SECRET, ...more };
+  return spawnSync('bash', ['-e', '-o', 'pipefail', '-c', script], { encoding: 'utf8', env, cwd: folder });
+}
+
+const githubJob = (name: 'plan' | 'apply', url: string) =>
+  runJob(github.jobs[name].steps.find(({ run }) => run !== undefined)?.run ?? '', url, github.env);
+
+/** The program of the archive is that of this checkout, run from the folder of the job. */
+const gitlabJob = (name: string, url: string) => {
+  const program = `${process.execPath} ${join(process.cwd(), 'config/program.ts')}`;
+  const script = gitlab[name]?.script.join('\n').replaceAll('/opt/ccauth/ccauth', program) ?? '';
+  return runJob(script, url, { OWNER: 'platform' });
+};
+
+const storedIds = async () => (await database.query('select client_id from clients order by 1')).flatMap(Object.values);
+
+const copySamples = () => cpSync(join(SAMPLES, 'clients'), join(folder, 'clients'), { recursive: true });
+
+describe('the samples for clients in Git', () => {
+  it('show in a pull request what would change, as a role that only reads, and change it on main', async () => {
+    copySamples();
+    const planned = githubJob('plan', reader);
+    expect(planned).toMatchObject({ status: 0, stdout: expect.stringMatching(/^add +billing/m) });
+    expect(await storedIds()).toEqual([]);
+    expect(githubJob('apply', writer)).toMatchObject({ status: 0 });
+    const claims = decodeJwt(await getAccessToken(service.url, 'billing', SECRET));
+    expect(claims).toMatchObject({ sub: 'billing', tenant: 'acme', groups: ['finance'] });
+    expect((claims.exp ?? 0) - (claims.iat ?? 0)).toBe(120);
+    expect(gitlabJob('clients plan', reader)).toMatchObject({ status: 0, stdout: '' });
+  });
+
+  it('remove a client whose file is removed, and tell it by the exit code of a plan', async () => {
+    copySamples();
+    githubJob('apply', writer);
+    rmSync(join(folder, 'clients/billing.yaml'));
+    writeFileSync(join(folder, 'clients/none.json'), '[]');
+    expect(gitlabJob('clients plan', reader)).toMatchObject({
+      status: 4,
+      stdout: expect.stringMatching(/^remove +billing/m),
+    });
+    expect(gitlabJob('clients apply', writer)).toMatchObject({ status: 0 });
+    expect(await storedIds()).toEqual([]);
+  });
+
+  it.each(['{ env: DATABASE_URL }', '{ file: /etc/hostname }'])(
+    'refuse a client that takes the secret of another: %s',
+    async (secret) => {
+      copySamples();
+      const text = `client_id: thief\nclient_name: A\nscope: a\nclient_secret: ${secret}\n`;
+      writeFileSync(join(folder, 'clients/thief.yaml'), text);
+      for (const done of [githubJob('plan', reader), githubJob('apply', writer), gitlabJob('clients apply', writer)]) {
+        expect([done.status, done.stderr]).toEqual([expect.any(Number), expect.stringContaining('thief')]);
+        expect([0, 4]).not.toContain(done.status);
+      }
+      expect(await storedIds()).not.toContain('thief');
+      rmSync(join(folder, 'clients/thief.yaml'));
+    },
+  );
+
+  it('never run for the files of a fork', () => {
+    expect(github.jobs.plan.if).toContain('github.event.pull_request.head.repo.full_name == github.repository');
+    expect(gitlab['clients plan']?.rules.map((rule) => rule.if)).toEqual([
+      expect.stringContaining('$CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_PROJECT_ID'),
+    ]);
+  });
+
+  it('apply what Kubernetes mounts, with secrets from a Secret', async () => {
+    const [container] = kubernetes.spec.template.spec.containers;
+    const root = join(folder, 'etc');
+    // As a cluster mounts them: each file is a link into a hidden folder that is replaced as a whole.
+    for (const [name, file, text] of [
+      ['clients', 'billing.yaml', readFileSync(join(SAMPLES, 'clients/billing.yaml'), 'utf8')],
+      ['client-secrets', 'billing', `${SECRET}\n`],
+      ['database-url-file', 'url', `${writer}\n`],
+    ] as const) {
+      mkdirSync(join(root, name, '..2026_11_26'), { recursive: true });
+      const secret = `{ file: ${join(root, 'client-secrets/billing')} }`;
+      writeFileSync(join(root, name, '..2026_11_26', file), text.replace('{ env: CLIENT_SECRET_BILLING }', secret));
+      symlinkSync('..2026_11_26', join(root, name, '..data'));
+      symlinkSync(`..data/${file}`, join(root, name, file));
+    }
+    const here = (text: string) => text.replace('/etc/ccauth', root);
+    const [{ name, value }] = container.env;
+    const env = { PATH: process.env['PATH'], [name]: here(value) };
+    const args = ['config/program.ts', ...container.args.map(here)];
+    const done = spawnSync(process.execPath, args, { encoding: 'utf8', env });
+    expect(done).toMatchObject({ status: 0, stdout: expect.stringMatching(/^(add|change) +billing/m) });
+    expect(await getAccessToken(service.url, 'billing', SECRET)).toMatch(/^eyJ/);
+  });
+});
