@@ -27,7 +27,7 @@ import { type JsonEntry, readJsonArray } from './read-json-array.ts';
 import { type SecretRules, withSecrets } from './secret-reference.ts';
 
 /** The most bytes of a file in YAML, which is read as a whole: 25,000 clients and more. */
-const YAML_BYTES_MAX = 4_194_304;
+const YAML_BYTES_MAX = 1_048_576;
 
 const YAML_TOO_LONG = `it is longer than ${YAML_BYTES_MAX} bytes: write it as JSON, or as several files`;
 
@@ -36,6 +36,8 @@ const BATCH_SIZE = 1_000;
 
 /** How a clients file is written. */
 export type ClientsFormat = 'json' | 'yaml';
+
+const TOO_MANY_BESIDE = `must be at most ${DETAILS_MAX.secrets - 1} beside client_secret`;
 
 const UNUSABLE_SECRET = 'must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes';
 
@@ -135,7 +137,7 @@ const CLIENT = entryOf({ client_id: TEXT, client_secret: TEXT, client_name: TEXT
       problem(FIELD_NAMES.clientSecret, UNUSABLE_SECRET);
     } else if (hasUnprintable(client_secret)) problem(FIELD_NAMES.clientSecret, NO_UNPRINTABLE);
     if (unlocked !== NO_SECRET && secrets?.length === DETAILS_MAX.secrets) {
-      problem(DETAIL_FIELDS.secrets, `must be at most ${DETAILS_MAX.secrets - 1} beside client_secret`);
+      problem(DETAIL_FIELDS.secrets, TOO_MANY_BESIDE);
     }
     const checked = checkDetails({ ...NO_DETAILS, ...details });
     if (!checked.ok) {
@@ -250,7 +252,11 @@ function readEntry(entry: JsonEntry, position: number, secrets: SecretRules): Im
   if (!resolved.ok) return failure(resolved.problem.map((texts) => ({ position, text: named + texts.join(' ') })));
   const client = ENTRY.safeParse(resolved.value.entry);
   const { generateTo } = resolved.value;
-  if (client.success) return success({ ...client.data, ...(generateTo !== undefined && { generateTo }) });
+  if (client.success) {
+    if (generateTo === undefined) return success(client.data);
+    if (client.data.details?.secrets?.length !== DETAILS_MAX.secrets) return success({ ...client.data, generateTo });
+    return failure([{ position, text: `${named}${DETAIL_FIELDS.secrets} ${TOO_MANY_BESIDE}` }]);
+  }
   return failure(client.error.issues.map((issue) => ({ position, text: named + describeIssue(issue) })));
 }
 

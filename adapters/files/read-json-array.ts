@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { ENTRY_BYTES_MAX } from '../../application/ports/client-store.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -101,6 +102,7 @@ class ArraySplitter {
     this.#firstLine = this.#line;
     if (text.length > ENTRY_BYTES_MAX) return problem(position, TOO_LONG);
     if (isMissing) return problem(position, `is missing: a comma before the end of the array, in line ${line}`);
+    if (!isUtf8(text)) return problem(position, 'is not in UTF-8: save it as UTF-8');
     const value = parseJson(text.toString());
     if (value !== undefined) return success(value);
     const what = jsonFault(text.toString())?.endsWith(NAMED_TWICE) ? 'names a field twice' : 'is not JSON';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { NO_SECRET, StoredSecret } from '../../domain/stored-secret.ts';
+import { isLocked, NO_SECRET, StoredSecret } from '../../domain/stored-secret.ts';
 
 /** A rule that a field of an entry breaks, under the path of the field. Never quotes a value. */
 type FieldProblem = readonly [path: string, rule: string];
@@ -9,8 +9,8 @@ type FieldProblem = readonly [path: string, rule: string];
 export interface SecretRules {
   /** Whether `{noop}` and the plain secret may stand in the file. */
   readonly plain: 'accepted' | 'refused';
-  /** Whether the reader can generate a secret. */
-  readonly generate: 'accepted' | 'refused';
+  /** Why a generated secret cannot be written to this file; undefined if it can. Absent: none is generated. */
+  readonly generate?: (path: string) => string | undefined;
   /** The text of a file, or of an environment variable. Fails with the reason, without the text. */
   readonly read: (reference: { readonly file: string } | { readonly env: string }) => Result<string, string>;
 }
@@ -21,8 +21,12 @@ const REFERENCE = z.union([
   z.strictObject({ generate: z.string().min(1) }),
 ]);
 
-const NOT_A_REFERENCE = 'must be a BCrypt encoding, {"file": PATH} or {"env": NAME}';
+const NOT_A_REFERENCE =
+  'must be a BCrypt encoding, {"file": PATH}, {"env": NAME} or, in clients apply, {"generate": PATH}';
 const PLAIN = `must not be in the file in plain text: write {"file": PATH} or {"env": NAME}, or the output of clients hash`;
+/** A cut encoding, one of another cost, or the text for no secret, would become a secret itself. */
+const LIKE_AN_ENCODING = /^(!*(\{bcrypt\})?\$2|\*$)/;
+const NO_ENCODING = 'refers to a text that looks like a BCrypt encoding, and is none of cost 4 to 14';
 const GENERATE = 'cannot be generated here: only clients apply does it';
 const GENERATE_OTHER = 'cannot be generated: only the client_secret of the client can';
 
@@ -42,8 +46,7 @@ export function withSecrets(entry: unknown, rules: SecretRules): Result<EntryWit
     const { client_secret: secret } = given;
     const field = `${path}client_secret`;
     if (typeof secret === 'string' || secret === null) {
-      const isPlain = rules.plain === 'refused' && secret !== null && StoredSecret.parse(secret).kind === 'plain';
-      if (isPlain) problems.push([field, PLAIN]);
+      if (rules.plain === 'refused' && secret !== null && !isStored(secret)) problems.push([field, PLAIN]);
       return given;
     }
     const reference = REFERENCE.safeParse(secret);
@@ -64,11 +67,21 @@ export function withSecrets(entry: unknown, rules: SecretRules): Result<EntryWit
 }
 
 function storedText(reference: z.output<typeof REFERENCE>, { read, generate }: SecretRules): Result<string, string> {
-  if ('generate' in reference) return generate === 'accepted' ? success(NO_SECRET) : failure(GENERATE);
+  if ('generate' in reference) {
+    const problem = generate === undefined ? GENERATE : generate(reference.generate);
+    return problem === undefined ? success(NO_SECRET) : failure(problem);
+  }
   const text = read(reference);
   if (!text.ok) return text;
   const secret = text.value.replace(/\r?\n$/, '');
-  return success(StoredSecret.parse(secret).kind === 'bcrypt' ? secret : `{noop}${secret}`);
+  const isEncoding = StoredSecret.parse(secret).kind === 'bcrypt';
+  if (!isEncoding && LIKE_AN_ENCODING.test(secret)) return failure(NO_ENCODING);
+  return success(isEncoding ? secret : `{noop}${secret}`);
+}
+
+/** Whether a text cannot be a secret itself. */
+function isStored(text: string): boolean {
+  return text === NO_SECRET || isLocked(text) || StoredSecret.parse(text).kind === 'bcrypt';
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -158,7 +158,19 @@ export class SqlClientImport implements ClientImport {
     }
   }
 
-  apply(file: ImportedFile, pruned: string | undefined): Promise<Result<PlanCounts, 'plan_outdated'>> {
+  apply(
+    file: ImportedFile,
+    pruned: string | undefined,
+    onCommit: () => void = () => {},
+  ): Promise<Result<PlanCounts, 'plan_outdated'>> {
+    const { recorder } = this.#parts;
+    const recording: ChangeRecorder<ClientChange> = {
+      record(change, role) {
+        recorder?.record(change, role);
+        onCommit();
+      },
+      unconfirmed: () => recorder?.unconfirmed(),
+    };
     return this.#attempt(async (connection) => {
       await connection.begin('table');
       const batches = [...this.#batches()];
@@ -172,7 +184,7 @@ export class SqlClientImport implements ClientImport {
         }
       }
       const counts = await this.#planSql.countsOf(connection);
-      await endTransaction(connection, { kind: 'apply', counts, file } as const, this.#parts.recorder);
+      await endTransaction(connection, { kind: 'apply', counts, file } as const, recording);
       return success(counts);
     });
   }

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, rm, writeFile } from 'node:fs/promises';
+import { access, type FileHandle, open, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { SecretFiles } from '../../application/ports/secret-files.ts';
 
@@ -11,10 +11,16 @@ export const secretFiles: SecretFiles = {
       () => false,
     ),
   async write(path, secret) {
+    let file: FileHandle | undefined;
     try {
-      await writeFile(path, `${secret}\n`, { flag: 'wx', mode: 0o600 });
+      file = await open(path, 'wx', 0o600);
+      await file.writeFile(`${secret}\n`);
+      await file.close();
       return undefined;
     } catch (fault) {
+      await file?.close().catch(() => {});
+      // It is ours, and has only a part of the secret.
+      if (file !== undefined) await this.remove(path);
       const { code = 'unknown fault' } = fault as NodeJS.ErrnoException;
       return `The file ${resolve(path)} cannot be written (${code}).`;
     }

@@ -103,7 +103,15 @@ export async function planClients(
         }
         written.push(path);
       }
-      const applied = await clients.apply(file, pruned);
+      let isCommitting = false;
+      const onCommit = () => {
+        isCommitting = true;
+      };
+      const applied = await clients.apply(file, pruned, onCommit).catch(async (fault: unknown) => {
+        // Otherwise nobody knows whether it is stored.
+        if (!isCommitting) await undo();
+        throw fault;
+      });
       if (applied.ok) return applied;
       await undo();
       return failure('Clients were changed after the plan was made: make another one.');
@@ -156,7 +164,9 @@ function ownerOf(
   const current = stored === undefined ? wanted : stored.details.owner;
   if (current === wanted) return success(wanted);
   if (current !== null)
-    return failure(`${DETAIL_FIELDS.owner} is ${current}: only a file with this owner can change it`);
+    return failure(
+      `${DETAIL_FIELDS.owner} is ${current}: only a file with this owner can change it: if that is you, add --owner ${current}`,
+    );
   if (options.unowned === 'adopt') return success(wanted);
   return failure(`${DETAIL_FIELDS.owner} is nobody yet: --adopt makes it ${wanted}`);
 }

@@ -87,8 +87,14 @@ export interface ClientImport {
   /**
    * Does what was planned: a client gets exactly the given fields and details. Stores nothing and returns `plan_outdated` if a
    * stored client of the plan is not as it was found, or a client of the owner is there that was neither added nor pruned.
+   *
+   * @param onCommit called before the commit: after a fault, nothing is stored if it was not called, and otherwise nobody knows.
    */
-  apply(file: ImportedFile, pruned: string | undefined): Promise<Result<PlanCounts, 'plan_outdated'>>;
+  apply(
+    file: ImportedFile,
+    pruned: string | undefined,
+    onCommit?: () => void,
+  ): Promise<Result<PlanCounts, 'plan_outdated'>>;
 
   /**
    * Stores all clients that were added with their details, or none. `replace` gives clients that are stored already the given

@@ -15,7 +15,7 @@ import { failure, success } from '../../domain/result.ts';
 import { createHashing } from '../pool-work.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
-import { secretSources } from '../settings/secret-sources.ts';
+import { secretSources, secretTargets } from '../settings/secret-sources.ts';
 import { dryRunKeptByNpm, npmHint } from '../settings/setting-warnings.ts';
 import { openPrograms } from '../storages.ts';
 import { openProgramAudit, type ProgramStreams } from './open-program-audit.ts';
@@ -70,13 +70,12 @@ export function manageClients(
     streamClientsFile: (chunks, format) =>
       streamClientsFile(chunks, format, {
         plain: 'accepted',
-        generate: 'refused',
         read: secretSources(environment, readTextFile),
       }),
     openApplied: (allowed) => (chunks, format) =>
       streamClientsFile(chunks, format, {
         plain: 'refused',
-        generate: 'accepted',
+        generate: secretTargets(allowed),
         read: secretSources(environment, readTextFile, allowed),
       }),
     formatClient,

@@ -37,7 +37,7 @@ export function loadConfiguration(
   }
   const settings = readSettings(environment);
   const read = secretSources(environment, readTextFile);
-  const readClients = (json: string) => readClientsFile(json, { plain: 'accepted', generate: 'refused', read });
+  const readClients = (json: string) => readClientsFile(json, { plain: 'accepted', read });
   const clients =
     environment['CLIENT_REPOSITORY'] === 'memory' ? load('CLIENTS_FILE', jsonReader(readClients)) : success(undefined);
   const algorithm = readTokenAlgorithm(environment['TOKEN_SIGNING_ALG']) ?? 'RS256';

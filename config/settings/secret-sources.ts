@@ -1,5 +1,5 @@
-import { realpathSync } from 'node:fs';
-import { isAbsolute, relative, resolve } from 'node:path';
+import { realpathSync, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { SecretRules } from '../../adapters/files/secret-reference.ts';
 import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
 import { failure, success } from '../../domain/result.ts';
@@ -28,15 +28,37 @@ export function secretSources(
       const name = /^[A-Z_][A-Z0-9_]*$/.test(env) ? `variable ${env}` : 'a variable';
       if (allowed && !allowed.variables.some((name) => isNamed(name, env)))
         return failure(`refers to ${name}, which --allow-env does not name`);
-      const value = environment[env];
+      const value = Object.hasOwn(environment, env) ? environment[env] : undefined;
       return value ? success(value) : failure(`refers to ${name}, which is not set: set it in the environment`);
     }
     if (allowed && !allowed.folders.some((folder) => isInside(folder, reference.file))) {
       return failure('refers to a file in a folder that --allow-files does not name');
     }
+    const problem = problemOfFile(reference.file);
+    if (problem !== undefined) return failure(`refers to ${problem}`);
     const text = readTextFile(reference.file);
     return text.ok ? text : failure(`refers to a file that ${text.problem}`);
   };
+}
+
+/** Why a generated secret may not be written to a file; undefined if it may. @param allowed undefined: to every one. */
+export function secretTargets(allowed: AllowedSources | undefined): NonNullable<SecretRules['generate']> {
+  return (path) => {
+    const target = join(atEndOfLinks(dirname(resolve(path))), basename(path));
+    const isAllowed = allowed === undefined || allowed.folders.some((folder) => isInside(folder, target));
+    return isAllowed ? undefined : 'generates a file in a folder that --allow-files does not name';
+  };
+}
+
+/** The longest file of a secret, in bytes. */
+const FILE_BYTES_MAX = 4_096;
+
+/** What reading would wait for, or not end with. That there is no file, the reader says. */
+function problemOfFile(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined || found.isDirectory()) return undefined;
+  if (!found.isFile()) return 'something that is no regular file';
+  return found.size > FILE_BYTES_MAX ? `a file of more than ${FILE_BYTES_MAX} bytes` : undefined;
 }
 
 /** Whether a name, which may have `*` at its end, means a variable. */
@@ -44,12 +66,17 @@ function isNamed(name: string, variable: string): boolean {
   return name.endsWith('*') ? variable.startsWith(name.slice(0, -1)) : variable === name;
 }
 
-/** Whether a file is in a folder, at the end of all links. One that does not exist is not. */
+/** Whether a file is in a folder, at the end of all links. */
 function isInside(folder: string, path: string): boolean {
+  const way = relative(atEndOfLinks(folder), atEndOfLinks(path));
+  return way !== '' && !isAbsolute(way) && !/^\.\.([/\\]|$)/.test(way);
+}
+
+/** Of one that does not exist, the path as it is: reading it says so. */
+function atEndOfLinks(path: string): string {
   try {
-    const way = relative(realpathSync(resolve(folder)), realpathSync(resolve(path)));
-    return way !== '' && !isAbsolute(way) && !/^\.\.([/\\]|$)/.test(way);
+    return realpathSync(resolve(path));
   } catch {
-    return false;
+    return resolve(path);
   }
 }

@@ -7,7 +7,6 @@ cp ../prometheus-alerts.yml ../helm/ccauth/prometheus-alerts.yml
 render() { helm template ccauth ../helm/ccauth --kube-version 1.34.0 --values values.yaml "$@"; }
 render --show-only templates/migration.yaml >"$to/migrate.yaml"
 clients=clients.configMap=ccauth-clients,clients.owner=platform,clients.prune=true,clients.secret=ccauth-client-secrets
-clients=$clients,clients.databaseUrl.secret=ccauth-clients-database,clients.databaseUrl.key=url
 render --show-only templates/clients.yaml --set "$clients" >"$to/clients.yaml"
 operator=monitoring.serviceMonitor=true,monitoring.prometheusRule=true
 render --show-only templates/monitoring.yaml --set "$operator" >"$to/monitoring.yaml"

@@ -831,8 +831,10 @@ describe('importClients', () => {
       return planClients({ store, encodeSecret: async () => HASH, checkRule, ...sources }, entries(), options);
     };
     expect(await plan(GENERATED_MAX)).toMatchObject({ ok: true, value: { counts: { added: GENERATED_MAX } } });
-    const text = `client c${GENERATED_MAX}: client_secret.generate is for at most ${GENERATED_MAX} clients at once: split the file`;
-    expect(await plan(GENERATED_MAX + 1)).toEqual(failure([{ position: GENERATED_MAX, text }]));
+    const rule = `client_secret.generate is for at most ${GENERATED_MAX} clients at once: split the file`;
+    // Their files are looked for at the same time, and the one that is found missing last is one too many.
+    const text = expect.stringMatching(new RegExp(`^client c\\d+: ${rule}$`));
+    expect(await plan(GENERATED_MAX + 1)).toEqual(failure([{ position: expect.any(Number), text }]));
   });
 
   async function storedIds(): Promise<readonly string[]> {
@@ -1019,7 +1021,7 @@ describe('listClients', () => {
   });
 
   it('yields no empty page, and nothing if there is no client', async () => {
-    expect(await listing([stored('a')], [stored('b')]).pageSizes()).toEqual([1, 1]);
+    expect(await listing([stored('a')], [], [stored('b')]).pageSizes()).toEqual([1, 1]);
     expect(await listing().pageSizes()).toEqual([]);
   });
 

@@ -771,9 +771,12 @@ describe('tokens that are issued again', () => {
     await tokens.issue(
       grant,
       NOW,
-      async () => ({ accessToken: 'x'.repeat(12_289), claims: { iat: NOW } }) as IssuedToken,
+      async () => ({ accessToken: 'x'.repeat(TOKEN_LENGTH_MAX + 1), claims: { iat: NOW } }) as IssuedToken,
     );
     expect(tokens.size).toBe(0);
+    const longest = { accessToken: 'x'.repeat(TOKEN_LENGTH_MAX), claims: { iat: NOW } } as IssuedToken;
+    await tokens.issue(grant, NOW, async () => longest);
+    expect(tokens.size).toBe(1);
   });
 });
 

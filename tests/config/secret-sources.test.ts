@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { loadConfiguration } from '../../config/settings/load-configuration.ts';
-import { secretSources } from '../../config/settings/secret-sources.ts';
+import { secretSources, secretTargets } from '../../config/settings/secret-sources.ts';
 import { failure, success } from '../../domain/result.ts';
 
 describe('secrets that a clients file refers to', () => {
@@ -57,11 +57,43 @@ describe('secrets that a clients file refers to', () => {
     }
   });
 
+  it.each(['constructor', '__proto__'])('are no variables of every object: %s', (env) => {
+    expect(secretSources(environment, readTextFile)({ env })).toEqual(
+      failure('refers to a variable, which is not set: set it in the environment'),
+    );
+  });
+
+  it('are in regular files of moderate size', () => {
+    const read = secretSources(environment, readTextFile);
+    expect(read({ file: '/dev/zero' })).toEqual(failure('refers to something that is no regular file'));
+    writeFileSync(join(folder, 'long'), 'x'.repeat(4_097));
+    expect(read({ file: join(folder, 'long') })).toEqual(failure('refers to a file of more than 4096 bytes'));
+  });
+
+  it('are generated only where it is allowed', () => {
+    const problem = 'generates a file in a folder that --allow-files does not name';
+    const targets = secretTargets({ folders: [allowed], variables: [] });
+    expect(targets(join(allowed, 'new'))).toBeUndefined();
+    expect([join(other, 'new'), join(allowed, '../other/new')].map(targets)).toEqual([problem, problem]);
+    expect(secretTargets({ folders: [], variables: ['A'] })(join(allowed, 'new'))).toBe(problem);
+    expect(secretTargets(undefined)(join(other, 'new'))).toBeUndefined();
+  });
+
   it('come only from what is allowed, also through links', () => {
     const read = secretSources(environment, readTextFile, { folders: [allowed], variables: ['EMPTY'] });
     expect(read({ file: join(allowed, 'billing') })).toEqual(success('its-secret'));
     const refused = failure('refers to a file in a folder that --allow-files does not name');
-    for (const file of [join(other, 'billing'), join(allowed, '../other/billing'), join(allowed, 'link'), allowed]) {
+    expect(read({ file: join(allowed, 'absent') })).toEqual({
+      ok: false,
+      problem: expect.stringContaining('there is no file'),
+    });
+    for (const file of [
+      join(other, 'absent'),
+      join(other, 'billing'),
+      join(allowed, '../other/billing'),
+      join(allowed, 'link'),
+      allowed,
+    ]) {
       expect(read({ file })).toEqual(refused);
     }
     const some = secretSources(environment, readTextFile, { folders: [], variables: ['BILL*'] });

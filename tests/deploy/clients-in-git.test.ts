@@ -74,7 +74,7 @@ function run(args: readonly string[], url: string, more: Readonly<Record<string,
 /** Runs the lines of a job in a shell that ends at the first command that fails, as both products do. */
 function runJob(script: string, url: string, more: Readonly<Record<string, string>> = {}) {
   const path = `${folder}:${process.env['PATH']}`;
-  const env = { PATH: path, DATABASE_URL: url, CLIENT_SECRET_BILLING: SECRET, ...more };
+  const env = { PATH: path, DATABASE_URL: url, SECRET_BILLING: SECRET, ...more };
   return spawnSync('bash', ['-e', '-o', 'pipefail', '-c', script], { encoding: 'utf8', env, cwd: folder });
 }
 
@@ -151,7 +151,7 @@ describe('the samples for clients in Git', () => {
     ] as const) {
       mkdirSync(join(root, name, '..2026_11_26'), { recursive: true });
       const secret = `{ file: ${join(root, 'client-secrets/billing')} }`;
-      writeFileSync(join(root, name, '..2026_11_26', file), text.replace('{ env: CLIENT_SECRET_BILLING }', secret));
+      writeFileSync(join(root, name, '..2026_11_26', file), text.replace('{ env: SECRET_BILLING }', secret));
       symlinkSync('..2026_11_26', join(root, name, '..data'));
       symlinkSync(`..data/${file}`, join(root, name, file));
     }

@@ -54,6 +54,10 @@ describe('ClientAssertion', () => {
 
   it.each([
     ['as many values as may be', compact(HEADER, { ...CLAIMS, x: elements(995) })],
+    [
+      'more objects beside each other than may be in each other',
+      compact(HEADER, { ...CLAIMS, x: elements(20).map(() => ({})) }),
+    ],
     ['claims that are nested as deeply as may be', compact(HEADER, { ...CLAIMS, x: nested(15) })],
     ['brackets and commas in texts', compact(HEADER, { ...CLAIMS, x: '[{,'.repeat(1_000), '[,': '\\"{[,\\' })],
     ['a subject of 2,000 characters', compact(HEADER, { ...CLAIMS, sub: 's'.repeat(2_000) })],

@@ -1,6 +1,7 @@
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { ClientsPlan } from '../../../application/clients-program/apply-clients.ts';
 import type { PlanCounts, PlanEntry } from '../../../application/ports/client-store.ts';
+import { ruleOfOwner } from '../../../domain/client-details.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { arraysOf, shortened } from '../printable.ts';
@@ -51,7 +52,9 @@ export function applyCommand(
       `${PROGRAM_NAME} apply -f clients/ --owner team-a --prune --check`,
     ],
     options: [
-      new Option('-f, --file <path>', 'file in JSON or YAML, or a folder of such files').makeOptionMandatory(),
+      new Option('-f, --file <path>', 'file in JSON or YAML, or a folder of such files')
+        .argParser(once)
+        .makeOptionMandatory(),
       new Option('--owner <name>', 'whose clients they are; those of others are refused'),
       new Option('--adopt', 'accept registered clients that have no owner yet'),
       new Option('--prune', 'remove the other clients of the owner'),
@@ -68,12 +71,22 @@ export function applyCommand(
     async *run(options) {
       const { file, owner, prune, allowFiles, allowEnv } = options;
       if (prune && owner === undefined) throw new Problem(EXIT.usage, '--prune needs --owner.');
+      const rule = owner === undefined ? undefined : ruleOfOwner(owner);
+      if (rule !== undefined) throw new Problem(EXIT.usage, `--owner ${rule}.`);
+      if (allowEnv?.some((name) => /\*./.test(name)))
+        throw new Problem(EXIT.usage, 'A * in --allow-env must be at its end.');
       const isRestricted = allowFiles !== undefined || allowEnv !== undefined;
       const allowed = isRestricted ? { folders: allowFiles ?? [], variables: allowEnv ?? [] } : undefined;
       const source = await ClientsSource.ofFolder(file, openApplied(allowed));
       yield* withStorage(open, (clients) => applySource(clients, source, options, terminal));
     },
   };
+}
+
+/** The last of two files would count, and the clients of the other one would be pruned. */
+function once(path: string, given: string | undefined): string {
+  if (given !== undefined) throw new InvalidArgumentError('Name one file or folder.');
+  return path;
 }
 
 async function* applySource(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { open as openFile, readdir, stat } from 'node:fs/promises';
+import { lstat, open as openFile, readdir, stat } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { PROBLEMS_MAX } from '../../../application/clients-program/import-clients.ts';
 import type { ImportEntry, ImportedFile, ImportProblem } from '../../../application/ports/client-store.ts';
@@ -11,12 +11,21 @@ const CHUNK_SIZE = 262_144;
 
 const YAML = /\.ya?ml$/i;
 const CLIENTS_FILE = /\.(json|ya?ml)$/i;
+const HIDDEN = /(^|[/\\])\./;
 
 /** Reads a clients file of any size in batches of entries. */
 export type StreamClientsFile = (
   chunks: AsyncIterable<Uint8Array>,
   format: 'json' | 'yaml',
 ) => AsyncIterable<readonly ImportEntry[]>;
+
+/** The clients behind it are not read, and `--prune` would remove them. */
+async function refuseLinkToFolder(path: string): Promise<void> {
+  if (!(await lstat(path)).isSymbolicLink()) return;
+  const target = await stat(path).catch(() => undefined);
+  if (target?.isDirectory())
+    throw new Problem(EXIT.refused, `${resolve(path)} is a link to a folder: name the folder itself.`);
+}
 
 /** The clients of a file, or of all files of a folder in the order of their names. */
 export class ClientsSource {
@@ -43,7 +52,8 @@ export class ClientsSource {
     const found = await stat(path).catch((fault) => throwUnreadable(path, fault));
     if (!found.isDirectory()) return new ClientsSource(path, [path], read);
     const names = await readdir(path, { recursive: true }).catch((fault) => throwUnreadable(path, fault));
-    const files = names.filter((name) => CLIENTS_FILE.test(name) && !/(^|[/\\])\./.test(name)).sort();
+    for (const name of names) if (!HIDDEN.test(name)) await refuseLinkToFolder(join(path, name));
+    const files = names.filter((name) => CLIENTS_FILE.test(name) && !HIDDEN.test(name)).sort();
     if (files.length === 0)
       throw new Problem(EXIT.refused, `The folder ${resolve(path)} has no .json, .yaml or .yml file.`);
     return new ClientsSource(

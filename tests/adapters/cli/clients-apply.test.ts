@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -296,6 +296,33 @@ describe.each([
       expect(await apply([generated('a')], '--yes')).toMatchObject({ exitCode: 1 });
       expect(await readFile(path, 'utf8')).toBe('mine');
       expect(await stored()).toEqual([]);
+    });
+
+    it('leaves no generated secret where a fault has kept it from being stored', async () => {
+      const path = join(folder, 'new.txt');
+      clients = programWith({ AUDIT_REQUIRED: 'true', AUDIT_FILE: '/dev/full' });
+      const run = await apply([{ ...BILLING, client_secret: { generate: path } }], '--yes');
+      expect(run.exitCode).toBe(3);
+      await expect(stat(path)).rejects.toThrow('ENOENT');
+    });
+
+    it('refuses what would act on the wrong clients: two files, an owner that is no name, a link to a folder', async () => {
+      await apply([BILLING], '--yes', '--owner', 'team-a');
+      expect(await apply([BILLING], '-f', folder, '--check')).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('Name one file or folder.'),
+      });
+      for (const owner of ['', ' \u001b']) {
+        expect(await apply([BILLING], '--owner', owner, '--prune', '--check')).toMatchObject({ exitCode: 2 });
+      }
+      expect(await apply([BILLING], '--allow-env', '*_A', '--check')).toMatchObject({ exitCode: 2 });
+      await mkdir(join(folder, 'in'));
+      await symlink(folder, join(folder, 'in/out'));
+      expect(await clients([...COMMAND, join(folder, 'in'), '--owner', 'team-a', '--prune', '--yes'])).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining('is a link to a folder: name the folder itself'),
+      });
+      expect(await stored()).toMatchObject([{ client_id: 'billing' }]);
     });
 
     it('takes only what is allowed', async () => {

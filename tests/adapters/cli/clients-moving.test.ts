@@ -27,7 +27,7 @@ import { PLATFORMS, platformOf, ruleOf, WorkloadIssuer, WorkloadKey } from '../.
 import { clientsInProcess, clientsProgram, type Run, type RunClients } from './clients-program.ts';
 
 /** A service whose clients file refers to no secret. */
-const SERVICE = { plain: 'accepted', generate: 'refused', read: () => failure('refers to nothing') } as const;
+const SERVICE = { plain: 'accepted', read: () => failure('refers to nothing') } as const;
 
 describe('exports and imports', () => {
   const HASH = GOOD_CLIENT.client_secret;

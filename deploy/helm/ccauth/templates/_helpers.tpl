@@ -61,7 +61,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if .Values.clients.configMap }}
 {{- if ne (toString $settings.CLIENT_REPOSITORY) "postgres" }}{{ fail "clients.configMap: needs settings.CLIENT_REPOSITORY=postgres. With clients in memory, set files.CLIENTS_FILE" }}{{ end }}
 {{- if not .Values.clients.owner }}{{ fail "clients.owner: is required: a name for the clients of this ConfigMap, such as the team" }}{{ end }}
-{{- if not (and (.Values.clients.databaseUrl).secret (.Values.clients.databaseUrl).key) }}{{ fail "clients.databaseUrl: is required, as {secret: NAME, key: url}, with a role that may write the clients" }}{{ end }}
+{{- if not (and (.Values.clients.databaseUrl | default .Values.migration.databaseUrl).secret (.Values.clients.databaseUrl | default .Values.migration.databaseUrl).key) }}{{ fail "clients.databaseUrl: is required, as {secret: NAME, key: url}, with a role that may write the clients" }}{{ end }}
 {{- end }}
 {{- if and (eq (toString $settings.SERVICE_PROFILE) "standard") (not $settings.TOKEN_AUDIENCE) }}
 {{- fail "settings.TOKEN_AUDIENCE: is required: the URL of the API that clients call with their tokens, such as https://api.example.com. Or set settings.SERVICE_PROFILE to specification" }}
