@@ -54,7 +54,8 @@ export const CLIENT_FIELDS: {
 
 const OWNER_MAX_LENGTH = 255;
 
-function ruleOfOwner(owner: unknown): string | undefined {
+/** The rule that the name of an owner breaks, if it breaks one; null: nobody's. */
+export function ruleOfOwner(owner: unknown): string | undefined {
   if (owner === null) return undefined;
   const isName = typeof owner === 'string' && owner !== '' && owner.length <= OWNER_MAX_LENGTH;
   if (isName && owner.isWellFormed() && !/\p{Cc}/u.test(owner) && !hasUnprintable(owner)) return undefined;

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { ClientsPlan } from '../../../application/clients-program/apply-clients.ts';
 import type { PlanCounts, PlanEntry } from '../../../application/ports/client-store.ts';
-import { ruleOfOwner } from '../../../domain/client-details.ts';
+import { ruleOfOwner } from '../../../domain/client-fields.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { arraysOf, shortened } from '../printable.ts';
