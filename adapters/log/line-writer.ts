@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import type { LogLoad } from '../../application/ports/telemetry.ts';
@@ -149,7 +148,7 @@ export class LineWriter implements HealthCheck, LogLoad {
     this.#state = 'closing';
     this.#start();
     this.#wake();
-    await Promise.race([this.#running, delay(CLOSE_MS, undefined, { ref: false })]);
+    await Promise.race([this.#running, new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())]);
     this.#state = 'closed';
     this.#wake();
     process.off('exit', this.#onExit);

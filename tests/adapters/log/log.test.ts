@@ -68,6 +68,11 @@ describe('line writers', () => {
     return lines;
   }
 
+  /** For tests that are not about how long something may take, which a busy machine may need. */
+  function withoutDeadlines(): void {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date', 'performance'] });
+  }
+
   const content = (file = path) => readFileSync(file, 'utf8');
   const written = (lines: LineWriter) => until(() => lines.bufferedBytes === 0, 'everything is written');
   const outcomeOf = (line: Promise<void>) =>
@@ -88,6 +93,7 @@ describe('line writers', () => {
 
   describe('lines', () => {
     it('are written whole and in order, whether or not somebody waits for them', async () => {
+      withoutDeadlines();
       const lines = writerTo(openAuditFile(path));
       const all = Array.from({ length: 5_000 }, (_, number) => `${number} ${'\u{20ac}'.repeat(number % 300)}\n`);
       const required: Promise<void>[] = [];
@@ -343,8 +349,7 @@ describe('line writers', () => {
 
   describe('reopening', () => {
     it('continues in the new file, and loses and cuts nothing', async () => {
-      // The deadline of a required line is another matter: a busy machine may need longer for all of them.
-      jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date', 'performance'] });
+      withoutDeadlines();
       const lines = writerTo(openAuditFile(path));
       const files = [path];
       let number = 0;
@@ -399,6 +404,7 @@ describe('line writers', () => {
 
   describe('closing', () => {
     it('writes what waits', async () => {
+      withoutDeadlines();
       const lines = writerTo(openAuditFile(path));
       for (let count = 0; count < 1_000; count += 1) lines.write(LINE);
       await lines.close();
