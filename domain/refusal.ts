@@ -18,7 +18,8 @@ export interface ReasonRow<Code extends string = string> {
 
 /**
  * Why a request is refused. Each reason is one case that an operator may want to distinguish. The caller gets its code, and
- * for some reasons a description; the log has the reason.
+ * for some reasons a description; the log has the reason. What adapters/http refuses before a use case, such as
+ * `invalid_request`, is in its http-reasons.ts.
  *
  * Codes: RFC 6749 section 5.2, RFC 8628 section 3.5 and RFC 8707 section 2 (token endpoint), RFC 6750 section 3.1 (bearer tokens).
  */
