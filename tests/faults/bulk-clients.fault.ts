@@ -64,15 +64,12 @@ describe('a million clients', () => {
     expect(exitCode).toBe(0);
   }, 400_000);
 
-  it('are applied in 300 MB: none, all and again none of them change', async () => {
+  it('are applied in 300 MB: none and all of them change', async () => {
     const apply = (...options: readonly string[]) => run('apply', '-f', file, '--yes', ...options);
     expect(await apply()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(`${CLIENTS} unchanged.`) });
-    const owned = ['--owner', 'team-a', '--adopt'];
-    const adopted = await apply(...owned);
-    expect(adopted.stderr).toContain(`0 added, ${CLIENTS} changed, 0 removed.`);
-    expect(await apply(...owned)).toMatchObject({
+    expect(await apply('--owner', 'team-a', '--adopt')).toMatchObject({
       exitCode: 0,
-      stderr: expect.stringContaining(`${CLIENTS} unchanged.`),
+      stderr: expect.stringContaining(`0 added, ${CLIENTS} changed, 0 removed.`),
     });
   }, 900_000);
 });
