@@ -457,7 +457,8 @@ const DATABASES: readonly Mistake[] = [
   {
     what: 'a host without an address',
     set: url('postgresql://a:b@no-such-host.invalid/c'),
-    fix: /correct the host in DATABASE_URL/,
+    // The second one if the name server of this machine does not say so in time.
+    fix: /correct (the host|host and port) in DATABASE_URL/,
   },
   {
     what: 'a wrong name of the setting',
