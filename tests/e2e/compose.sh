@@ -96,7 +96,7 @@ answer=$(token_of "$secret")
 [ "$(command docker inspect --format '{{.HostConfig.ReadonlyRootfs}}' "$container")" = true ] || fail 'the file system is writable'
 command docker exec "$container" /node -e "require('fs').writeFileSync('/app/x', '')" 2>/dev/null && fail 'the file system is writable'
 report=$(eval "$(block 'With Compose' 5)" 2>/dev/null) || fail "the doctor finds a problem: $report"
-[[ $report == *'the table clients has the columns and the grants'* ]] || fail "the doctor does not look at the table: $report"
+[[ $report == *'client repository: the service can use it'* ]] || fail "the doctor does not look at the table: $report"
 [[ $report == *'the service runs, and is ready'* ]] || fail "the doctor does not look at the service: $report"
 say 'the doctor finds no problem'
 backup=$(cd "$folder" && eval "$(block Backup)" 2>&1) || fail "the backup fails: $backup"
