@@ -669,7 +669,7 @@ describe('AuthenticateBySecret', () => {
 });
 
 describe('SharedAttempts', () => {
-  it('begins another one for who comes after all others have disconnected, and leaves no listener behind', async () => {
+  it('begins another one for a caller that comes after all others have disconnected, and leaves no listener', async () => {
     const attempts = new SharedAttempts<string>();
     const begun: (PromiseWithResolvers<string> & Pick<Caller, 'disconnected'>)[] = [];
     const join = ({ signal }: AbortController) =>
