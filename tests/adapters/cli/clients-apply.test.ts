@@ -193,7 +193,7 @@ describe('clients apply', () => {
 
     it('names each of many clients once, in lines of under 4,096 bytes with one change_id', async () => {
       const audited = join(folder, 'audit.log');
-      clients = programWith({ AUDIT_FILE: audited, AUDIT_REQUIRED: 'true' });
+      clients = clientsInProcess(database.url, { AUDIT_FILE: audited, AUDIT_REQUIRED: 'true' });
       const many = Array.from({ length: 2_500 }, (_, n) => ({ ...BILLING, client_id: `c${n}`, claims: CLAIMS }));
       expect(await apply(many, '--yes')).toMatchObject({ exitCode: 0 });
       const lines = (await readFile(audited, 'utf8')).trimEnd().split('\n');
