@@ -53,7 +53,7 @@ import { type PublicJwk, readPublicJwk } from '../../domain/public-jwk.ts';
 import type { RefusalReason } from '../../domain/refusal.ts';
 import { type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, secretIdOf } from '../../domain/stored-secret.ts';
-import { settled, slotRequest } from '../contracts/verification-slots.ts';
+import { heldSlot, settled } from '../contracts/verification-slots.ts';
 import { A_CALLER } from '../support/a-caller.ts';
 import { compactJws, generateSigningKey, parsed, type Seal } from '../support/assertions.ts';
 import { atOnce } from '../support/at-once.ts';
@@ -67,9 +67,9 @@ import { WorkloadKey } from '../support/workload-issuer.ts';
 function askingSlots() {
   const registered: boolean[] = [];
   const slots: VerificationSlots = {
-    async acquire(request) {
+    async run(request, verify) {
       registered.push(await request.isRegistered());
-      return { settle: async (verdict) => verdict, release() {} };
+      return verify();
     },
   };
   return { registered, slots };
@@ -297,9 +297,9 @@ describe('AuthenticateBySecret', () => {
       verifiedSecrets: new VerifiedSecretCache(100),
       attempts,
       slots: {
-        acquire(request) {
+        run(request, verify, isRight) {
           calls.push('acquire a slot');
-          return queue.acquire(request);
+          return queue.run(request, verify, isRight);
         },
       },
       secrets: watchedBcrypt((stored) => calls.push(stored === undefined ? 'verify against nothing' : 'verify')),
@@ -458,7 +458,7 @@ describe('AuthenticateBySecret', () => {
 
   it('goes on for the others when one of the callers that share an attempt disconnects, and ends when all have', async () => {
     const { authenticateClient, calls, queue, verifications } = world();
-    const held = await queue.acquire(slotRequest());
+    const held = await heldSlot(queue);
     const [first, second] = [new AbortController(), new AbortController()];
     const ask = ({ signal }: AbortController) =>
       authenticateClient.execute(CREDENTIALS, { ...A_CALLER, disconnected: signal });
@@ -487,9 +487,13 @@ describe('AuthenticateBySecret', () => {
       slots: queue,
       attempts: new AttemptLimiter({ failuresPerMinute: 300 }),
     });
-    const held = await queue.acquire(slotRequest());
-    const guess = (count: number) =>
-      authenticateClient.execute({ ...CREDENTIALS, clientSecret: `guess ${count}` }, A_CALLER);
+    const held = await heldSlot(queue);
+    const guess = (count: number) => {
+      const guessed = authenticateClient.execute({ ...CREDENTIALS, clientSecret: `guess ${count}` }, A_CALLER);
+      // Refused before the test awaits it.
+      guessed.catch(() => {});
+      return guessed;
+    };
     const guesses = [guess(0)];
     const first = authenticateClient.execute(CREDENTIALS, A_CALLER);
     await until(() => queue.load.overflow === 1, 'the right secret waits');
