@@ -20,16 +20,11 @@ export function clientAssertions(settings: Settings, core: Core): Feature | unde
   return {
     endWaits: () => queue.close(),
     metrics(values) {
-      const keysHelp = 'Public keys that have verified an assertion and are kept ready for the next one.';
-      values.gauge('auth_assertion_keys', keysHelp, verifier.importedKeys, IMPORTED_KEYS_MAX);
+      values.gauge('auth_assertion_keys', verifier.importedKeys, IMPORTED_KEYS_MAX);
       const { load, limits, shares } = queue;
-      const unansweredHelp = 'Requests that wait for the verification of an assertion or for the time of its response.';
-      values.gauge('auth_assertion_verifications_unanswered', unansweredHelp, load.unanswered, limits.unanswered);
-      const overflowHelp =
-        'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.';
-      values.gauge('auth_assertion_verifications_overflow', overflowHelp, load.overflow, limits.unanswered);
-      const sharesHelp = 'Clients and addresses whose share of the overflow queue of assertions is kept.';
-      values.gauge('auth_assertion_verification_shares', sharesHelp, shares, SHARES_MAX);
+      values.gauge('auth_assertion_verifications_unanswered', load.unanswered, limits.unanswered);
+      values.gauge('auth_assertion_verifications_overflow', load.overflow, limits.unanswered);
+      values.gauge('auth_assertion_verification_shares', shares, SHARES_MAX);
     },
   };
 }

@@ -1,4 +1,3 @@
-import { measureCache } from '../../adapters/prom-client/process-metrics.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
 import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { SHARES_MAX } from '../../adapters/secrets/fair-queue.ts';
@@ -50,30 +49,17 @@ export async function clientSecrets({ settings, clients }: Configuration, core: 
     method,
     endWaits: () => queue.close(),
     metrics(values) {
-      measureCache(values, cache);
+      values.gauge('auth_verified_secrets', cache.size, cache.max);
+      values.total('auth_verified_secret_lookups_total', cache.lookUps);
+      values.total('auth_verified_secret_hits_total', cache.hits);
       const { load, limits, shares } = queue;
-      const runningHelp = 'BCrypt verifications that run now.';
-      values.gauge('auth_secret_verifications_running', runningHelp, load.running, limits.concurrent);
-      const unansweredHelp = 'Requests that wait for a verification or for the time of its response.';
-      values.gauge('auth_secret_verifications_unanswered', unansweredHelp, load.unanswered, limits.unanswered);
-      values.gauges(
-        'queue',
-        'auth_secret_verifications_waiting',
-        'BCrypt verifications that wait: in the FIFO queue, or in the overflow queue that is used when the FIFO queue is full.',
-        { fifo: load.fifo, overflow: load.overflow },
-      );
-      values.gauges(
-        'queue',
-        'auth_secret_verifications_waiting_max',
-        'The bound of auth_secret_verifications_waiting. The FIFO queue is bounded by the work in it.',
-        { overflow: limits.unanswered },
-      );
-      const sharesHelp = 'Clients and addresses whose share of the overflow queue is kept.';
-      values.gauge('auth_secret_verification_shares', sharesHelp, shares, SHARES_MAX);
-      const costHelp = 'The highest BCrypt cost of a refusal of invalid_client.';
-      values.gauge('auth_refusal_cost', costHelp, Math.max(...bcrypt.costs));
-      const pairsHelp = 'Pairs of client id and address whose failed attempts are counted.';
-      values.gauge('auth_failed_attempt_counts', pairsHelp, limiter?.pairs ?? 0, limiter?.pairsMax ?? 0);
+      values.gauge('auth_secret_verifications_running', load.running, limits.concurrent);
+      values.gauge('auth_secret_verifications_unanswered', load.unanswered, limits.unanswered);
+      values.gauges('queue', 'auth_secret_verifications_waiting', { fifo: load.fifo, overflow: load.overflow });
+      values.gauges('queue', 'auth_secret_verifications_waiting_max', { overflow: limits.unanswered });
+      values.gauge('auth_secret_verification_shares', shares, SHARES_MAX);
+      values.gauge('auth_refusal_cost', Math.max(...bcrypt.costs));
+      values.gauge('auth_failed_attempt_counts', limiter?.pairs ?? 0, limiter?.pairsMax ?? 0);
     },
   };
 }

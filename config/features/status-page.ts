@@ -46,10 +46,9 @@ export function statusPage(
     start: () => status.start(),
     close: () => status.close(),
     metrics(values) {
-      values.gauge('auth_refusal_records', 'Refused requests that can be looked up.', records.size);
-      const help = 'Registered clients whose last refusals are kept.';
-      values.gauge('auth_refused_clients', help, records.clients, CLIENTS_MAX);
-      values.gauge('auth_status_samples', 'Samples in the history of the status.', status.samples, SAMPLES_MAX);
+      values.gauge('auth_refusal_records', records.size);
+      values.gauge('auth_refused_clients', records.clients, CLIENTS_MAX);
+      values.gauge('auth_status_samples', status.samples, SAMPLES_MAX);
     },
   };
 }
