@@ -4,6 +4,7 @@ import { InMemoryKeyRing } from '../../adapters/memory/in-memory-key-ring.ts';
 import type { MetricValues } from '../../adapters/prom-client/metric-values.ts';
 import { KeyRotationTimer } from '../../adapters/system/key-rotation-timer.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
+import { type KeyRingTimes, keyTimes } from '../../application/keys/key-ring-report.ts';
 import type { HealthCheck } from '../../application/ports/health-check.ts';
 import { CLOCK_OFFSET_SECONDS_MAX } from '../../domain/clock-offset.ts';
 import { KEY_TYPES } from '../../domain/token-key.ts';
@@ -44,7 +45,8 @@ export function signingKeys(settings: Settings, core: Core, directory?: KeyDirec
       await threads.close();
     },
     metrics(values) {
-      measureKeys(ring, values);
+      const view = ring.view();
+      measureKeys(values, keyTimes(view), { trusted: view.verifying.length, clockOffset: ring.clockOffsetSeconds() });
       values.gauge('auth_signatures_in_progress', threads.inProgress, SIGNATURES_MAX);
     },
   };
@@ -59,13 +61,16 @@ function refuseLockedKeys(ring: KeyRing): void {
 }
 
 /** Leaves out what is not known. */
-export function measureKeys(ring: Pick<KeyRing, 'clockOffsetSeconds' | 'size' | 'times'>, values: MetricValues): void {
-  values.gauge('auth_clock_offset_seconds', ring.clockOffsetSeconds());
+export function measureKeys(
+  values: MetricValues,
+  times: KeyRingTimes,
+  { trusted, clockOffset }: { readonly trusted: number; readonly clockOffset: number | undefined },
+): void {
+  values.gauge('auth_clock_offset_seconds', clockOffset);
   values.gauge('auth_clock_offset_seconds_max', CLOCK_OFFSET_SECONDS_MAX);
-  values.gauge('auth_trusted_keys', ring.size);
-  const { age, end, rotation, directoryAge } = ring.times();
-  values.gauge('auth_signing_key_age_seconds', age);
-  values.gauge('auth_signing_keys_end_seconds', end);
-  values.gauge('auth_signing_key_rotation_seconds', rotation);
-  values.gauge('auth_key_directory_age_seconds', directoryAge);
+  values.gauge('auth_trusted_keys', trusted);
+  values.gauge('auth_signing_key_age_seconds', times.age);
+  values.gauge('auth_signing_keys_end_seconds', times.end);
+  values.gauge('auth_signing_key_rotation_seconds', times.rotation);
+  values.gauge('auth_key_directory_age_seconds', times.directoryAge);
 }
