@@ -21,7 +21,6 @@ import {
   type BrokenRegistration,
   type ClientRow,
   candidatesOfRow,
-  inspectRows,
   keysOfRow,
   logBroken,
   lookupOfRow,
@@ -29,6 +28,7 @@ import {
 } from '../../application/client-lookup.ts';
 import { AuthenticateByIdentity } from '../../application/federated-jwt/authenticate-by-identity.ts';
 import { ExplainAssertion } from '../../application/federated-jwt/explain-assertion.ts';
+import { inspectRows } from '../../application/inspect-clients.ts';
 import type { AssertionVerdict, AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
 import type { Caller } from '../../application/ports/caller.ts';
 import type { AssertionType } from '../../application/ports/client-credentials.ts';
