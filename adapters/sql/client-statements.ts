@@ -31,15 +31,22 @@ export function clientStatements({ bytewise, forUpdate }: SqlDialect, hasDetails
   };
 }
 
-/** Ends the transaction: commits once the change is recorded, or undoes everything if there is none. */
+/**
+ * Ends the transaction: commits once the change is recorded, or undoes everything if there is none.
+ * @param beforeCommit records the rest of the change.
+ */
 export async function endTransaction(
   connection: SqlConnection,
   change: ClientChange | undefined,
   recorder: ChangeRecorder<ClientChange> | undefined,
+  beforeCommit?: () => Promise<void>,
 ): Promise<void> {
   if (change === undefined) return connection.run('rollback');
   const role = recorder && (await connection.role());
-  await commitRecorded(recorder, change, role, () => connection.run('commit'));
+  await commitRecorded(recorder, change, role, async () => {
+    await beforeCommit?.();
+    await connection.run('commit');
+  });
 }
 
 /** What the column stores: kinds without entries are left out. */

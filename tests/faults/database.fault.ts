@@ -66,7 +66,7 @@ describe('a database that is down when the service starts', () => {
     await server.start();
     await until(() => events().includes('table_unusable'), 'the log names the problem');
     await expectUnavailable();
-    expect(service.program.stdout()).toContain('table clients lacks the column scope');
+    await service.program.printed(/table clients lacks the column scope/);
     await server.query('alter table clients rename column scopes to scope');
     await untilAvailable();
   });
@@ -74,7 +74,7 @@ describe('a database that is down when the service starts', () => {
   it('may refuse the password at first', async () => {
     service = await startService(url('another-password'));
     await expectUnavailable();
-    expect(service.program.stdout()).toContain('"code":"28P01"');
+    await service.program.printed(/"code":"28P01"/);
     await server.query(`alter role ${ROLE} password 'another-password'`);
     await untilAvailable();
     await server.query(`alter role ${ROLE} password '${PASSWORD}'`);
@@ -84,7 +84,7 @@ describe('a database that is down when the service starts', () => {
     const connections = await takeAllConnections();
     service = await startService(url());
     await expectUnavailable();
-    expect(service.program.stdout()).toContain('"code":"53300"');
+    await service.program.printed(/"code":"53300"/);
     await Promise.all(connections.map((connection) => connection.end()));
     await untilAvailable();
   });
@@ -201,7 +201,7 @@ describe('a database that fails while the service runs', () => {
     await server.query(`alter role ${ROLE} connection limit 0`);
     await server.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [ROLE]);
     await expectUnavailable();
-    expect(service.program.stdout()).toContain('"code":"53300"');
+    await service.program.printed(/"code":"53300"/);
     await server.query(`alter role ${ROLE} connection limit -1`);
     await untilAvailable();
   });
