@@ -6,14 +6,11 @@ import { MODULUS_BITS_MAX, MODULUS_BITS_MIN, TOKEN_ALGORITHMS, type TokenAlgorit
 import { ecdsaDerSignature, es256Signature } from './ecdsa-der-signature.ts';
 import type { SigningThreads } from './signing-threads.ts';
 
-/** Runs work of libuv's pool within its bound. */
-export type RunInPool = <Outcome>(work: () => Promise<Outcome>) => Promise<Outcome>;
-
 export type RsaSigner = Pick<SigningThreads, 'sign'>;
 
 /** What node:crypto needs to verify by an algorithm. */
 interface Verification {
-  readonly verify: (input: Buffer, key: KeyObject, signature: Buffer, run: RunInPool) => boolean | Promise<boolean>;
+  readonly verify: (input: Buffer, key: KeyObject, signature: Buffer) => boolean | Promise<boolean>;
   /** Bytes of the shortest and the longest signature; for RSA, by the smallest and the largest key of a client. */
   readonly signatureBytes: readonly [number, number];
   /** log2 of what one verification costs, in tenths of a millisecond. */
@@ -68,7 +65,7 @@ export const ALGORITHMS: Readonly<Record<AssertionAlgorithm, Verification> & Rec
     cost: 0,
   },
   ES384: {
-    verify: (input, key, signature, run) => run(() => verifyInPool('sha384', input, key, ecdsaDerSignature(signature))),
+    verify: (input, key, signature) => verifyInPool('sha384', input, key, ecdsaDerSignature(signature)),
     signatureBytes: [96, 96],
     cost: 3,
   },

@@ -5,14 +5,17 @@ import { VerifyAssertion } from '../../application/verify-assertion.ts';
 import { usesAssertions } from '../../domain/authentication-method.ts';
 import type { Feature } from '../feature.ts';
 import { type Core, PARTS, part } from '../parts.ts';
-import { poolWork } from '../pool-work.ts';
+import { boundsOfPool } from '../pool-work.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** What the methods with a signed assertion share: the verification of signatures, and its queue. */
 export function clientAssertions(settings: Settings, core: Core): Feature | undefined {
   if (!usesAssertions(settings.CLIENT_AUTHENTICATION_METHODS)) return undefined;
-  const verifier = new NodeCryptoAssertionVerifier({ run: poolWork('assertions').run });
-  part(core, PARTS.assertionQueue, () => new VerificationQueue(ASSERTION_QUEUE_LIMITS, 'assertion verification'));
+  const verifier = new NodeCryptoAssertionVerifier();
+  part(core, PARTS.assertionQueue, () => {
+    const limits = { ...ASSERTION_QUEUE_LIMITS, concurrent: boundsOfPool().assertions };
+    return new VerificationQueue(limits, 'assertion verification');
+  });
   const queue = core.resolve(PARTS.assertionQueue);
   part(core, PARTS.verifyAssertion, () => {
     return new VerifyAssertion(verifier, queue, core.resolve(PARTS.loadLimit).waitUncounted);

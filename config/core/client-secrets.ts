@@ -10,7 +10,7 @@ import type { NewClient } from '../../domain/client-registration.ts';
 import { StoredSecret, unlock } from '../../domain/stored-secret.ts';
 import type { Feature } from '../feature.ts';
 import { type Core, PARTS, part } from '../parts.ts';
-import { poolWork } from '../pool-work.ts';
+import { boundsOfPool } from '../pool-work.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -23,18 +23,17 @@ const CONNECTIONS_LEFT = 2;
 
 /** `client_secret_post` and `client_secret_basic`: the secrets of clients, the queue in which they are verified, and what slows guesses down. */
 export async function clientSecrets({ settings, clients }: Configuration, core: Core): Promise<ClientSecrets> {
-  const work = poolWork('bcrypt');
   const { CLIENT_FAILURES_PER_MINUTE: failuresPerMinute } = settings;
   const limiter = failuresPerMinute === 0 ? undefined : new AttemptLimiter({ failuresPerMinute });
   const cache = new VerifiedSecretCache(settings.CLIENT_SECRET_CACHE_MAX);
   const { readCosts, hasPlainSecrets } = core.resolve(PARTS.storage);
-  const bcrypt = bcryptVerifier(settings, core, work.run);
+  const bcrypt = bcryptVerifier(settings, core);
   bcrypt.useCosts(clients.flatMap(costsOf));
   await readCosts?.((costs) => bcrypt.useCosts(costs));
   part(core, PARTS.secretVerifier, () => (hasPlainSecrets ? new PlainSecretVerifier(bcrypt) : bcrypt));
   part(core, PARTS.verificationQueue, () => {
     const lookUps = Math.max(1, settings.DATABASE_POOL_SIZE - CONNECTIONS_LEFT);
-    return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent: work.load.runningMax, lookUps });
+    return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent: boundsOfPool().bcrypt, lookUps });
   });
   const queue = core.resolve(PARTS.verificationQueue);
   const method = new AuthenticateBySecret({
@@ -67,10 +66,9 @@ export async function clientSecrets({ settings, clients }: Configuration, core: 
 function bcryptVerifier(
   { CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax }: Settings,
   core: Core,
-  run: ReturnType<typeof poolWork>['run'],
 ): BcryptSecretVerifier {
   const onCostFound = (found: number) => core.resolve(PARTS.log).warn({ event: 'secret_cost_found', cost: found });
-  return new BcryptSecretVerifier({ run, cost, costMax, onCostFound });
+  return new BcryptSecretVerifier({ cost, costMax, onCostFound });
 }
 
 function costsOf({ clientSecret, details }: NewClient) {

@@ -56,7 +56,6 @@ import { lock, NO_SECRET, secretIdOf } from '../../domain/stored-secret.ts';
 import { heldSlot, settled } from '../contracts/verification-slots.ts';
 import { A_CALLER } from '../support/a-caller.ts';
 import { compactJws, generateSigningKey, parsed, type Seal } from '../support/assertions.ts';
-import { atOnce } from '../support/at-once.ts';
 import { authenticateBySecretWith, watchedBcrypt } from '../support/authentication.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { REGISTERED_CLIENT as CLIENT, REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
@@ -841,7 +840,7 @@ describe('AuthenticateByKey', () => {
       REGISTERED_CLIENT,
     ];
     const repository = new InMemoryClientRepository(new RandomIdGenerator(), clock, clients);
-    const verifier = new NodeCryptoAssertionVerifier({ run: atOnce });
+    const verifier = new NodeCryptoAssertionVerifier();
     const store = new InMemoryUsedAssertions(clock, limits);
     const authenticate = new AuthenticateByKey({
       maxLifetimeSeconds: 300,
@@ -1137,7 +1136,7 @@ describe('AuthenticateByIdentity', () => {
     readonly lookups: FederatedIdentity[] = [];
     verifications = 0;
     readonly #clients: FindsBySubject;
-    readonly #verifier = new NodeCryptoAssertionVerifier({ run: atOnce });
+    readonly #verifier = new NodeCryptoAssertionVerifier();
 
     constructor(clients: FindsBySubject) {
       this.#clients = clients;
@@ -1390,7 +1389,7 @@ describe('ExplainAssertion', () => {
     const useCase = new ExplainAssertion({
       issuers: new TrustedIssuers([ISSUER]),
       fetchKeys: fetchKeys ?? (async (issuer) => (issuer === ISSUER.issuer ? [{ ...KEY.jwk, kid: 'a' }] : [])),
-      verifier: new NodeCryptoAssertionVerifier({ run: atOnce }),
+      verifier: new NodeCryptoAssertionVerifier(),
       clients: repository,
       clock: new FixedClock(NOW),
       maxAgeSeconds: 3_600,
