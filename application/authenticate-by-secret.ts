@@ -8,7 +8,7 @@ import type { ClientAuthentication, SecretCredentials } from './ports/client-cre
 import type { ClientRepository } from './ports/client-repository.ts';
 import type { SecretVerdict, SecretVerifier } from './ports/secret-verifier.ts';
 import type { VerificationSlots } from './ports/verification-slots.ts';
-import type { CachedVerification, PresentedSecret, VerifiedSecrets } from './ports/verified-secrets.ts';
+import type { VerifiedSecrets } from './ports/verified-secrets.ts';
 import { SharedAttempts } from './shared-attempts.ts';
 
 const REASON_OF_VERDICT = {
@@ -26,7 +26,20 @@ export interface AuthenticateBySecretParts {
   readonly waitUncounted: WaitUncounted;
 }
 
-/** What an attempt found out. */
+/** A presented secret, with the id in front of it, if there is one, and its digest in the cache. */
+interface PresentedSecret extends SecretCredentials {
+  readonly secretId: string | undefined;
+  readonly digest: string;
+}
+
+/** Whom an attempt authenticates. */
+interface Authenticated {
+  readonly client: Result<ClientRegistration, Refusal>;
+  /** Whether it began before this request, by the same credentials in another one. */
+  readonly isEarlier: boolean;
+}
+
+/** What a verification found out. */
 interface Verification {
   readonly verdict: SecretVerdict;
   /** The stored secret, if there is one. */
@@ -52,71 +65,58 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
    * work, with or without a registration: one look-up of a secret, then one verification in a slot.
    */
   async execute(credentials: SecretCredentials, caller: Caller): Promise<Result<ClientRegistration, Refusal>> {
-    const { attempts, verifiedSecrets, waitUncounted } = this.#parts;
-    const { clientId, clientSecret } = credentials;
-    const { network } = caller;
-    const presented: PresentedSecret = { clientId, clientSecret, secretId: secretIdOf(clientSecret) };
-    let cached: CachedVerification | undefined;
-    for (let hasWaited = false; ; hasWaited = true) {
-      if (!attempts.areLeft(clientId, network)) return refused('attempts_exhausted');
-      cached ??= verifiedSecrets.lookUp(presented);
-      const registration = cached.isPresent() ? await this.#findVerified(presented, cached) : undefined;
-      if (registration !== undefined) return success(registration);
-
-      const key = `${network} ${cached.digest}`;
-      const verify = this.#verify.bind(this, presented, cached);
-      const { outcome, isOwn } = await waitUncounted(
-        caller,
-        () => this.#attempts.join(key, caller, verify),
-        (shared) => shared.outcome.verdict === 'match',
-      );
-      const client = await this.#clientOf(presented, outcome);
-      // What is stored may have changed since the attempt began, if it began before this request. The second one did not.
-      if (client.ok || isOwn || hasWaited) return client;
-    }
+    const { client, isEarlier } = await this.#authenticate(credentials, caller);
+    // What is stored may have changed since an earlier attempt began. No second one is earlier.
+    return client.ok || !isEarlier ? client : (await this.#authenticate(credentials, caller)).client;
   }
 
-  /** The registration, if the cached secret was verified against its stored secret. */
-  async #findVerified(
-    { clientId, secretId }: PresentedSecret,
-    cached: CachedVerification,
-  ): Promise<ClientRegistration | undefined> {
-    const lookup = await this.#parts.clients.findByClientId(clientId, secretId);
-    return lookup.kind === 'found' && cached.isFor(lookup.registration.clientSecret) ? lookup.registration : undefined;
+  async #authenticate(credentials: SecretCredentials, caller: Caller): Promise<Authenticated> {
+    const { attempts, clients, verifiedSecrets, waitUncounted } = this.#parts;
+    const { clientId, clientSecret } = credentials;
+    const { network } = caller;
+    if (!attempts.areLeft(clientId, network)) return { client: refused('attempts_exhausted'), isEarlier: false };
+
+    const [secretId, digest] = [secretIdOf(clientSecret), verifiedSecrets.digestOf(credentials)];
+    if (verifiedSecrets.has(digest)) {
+      const lookup = await clients.findByClientId(clientId, secretId);
+      if (lookup.kind === 'found' && verifiedSecrets.isVerified(digest, lookup.registration.clientSecret)) {
+        return { client: success(lookup.registration), isEarlier: false };
+      }
+    }
+
+    const presented: PresentedSecret = { clientId, clientSecret, secretId, digest };
+    const { outcome, isOwn } = await waitUncounted(
+      caller,
+      () => this.#attempts.join(`${network} ${digest}`, caller, (sharing) => this.#verify(presented, sharing)),
+      ({ outcome }) => isMatch(outcome),
+    );
+    return { client: await this.#clientOf(presented, outcome), isEarlier: !isOwn };
   }
 
   /** Looks the secret up, then verifies it in a slot. The attempt counts as failed unless its secret is right or a fault kept it from being compared. */
-  async #verify(
-    { clientId, clientSecret, secretId }: PresentedSecret,
-    cached: CachedVerification,
-    caller: Caller,
-  ): Promise<Verification> {
-    const { clients, attempts, slots, secrets } = this.#parts;
+  async #verify({ clientId, clientSecret, secretId, digest }: PresentedSecret, caller: Caller): Promise<Verification> {
+    const { clients, attempts, verifiedSecrets, slots, secrets } = this.#parts;
     const { isBeyond, takeOff } = attempts.count(clientId, caller.network);
-    let stored: StoredSecret | undefined;
-    const isRegistered = async () => {
-      stored = await clients.findSecret(clientId, secretId).catch((fault) => {
-        takeOff();
-        throw fault;
-      });
-      return stored !== undefined;
-    };
-    const slot = await slots.acquire({ clientId, cost: secrets.cost, caller, isRegistered });
-    let verdict: SecretVerdict;
-    try {
-      // While this attempt waited, one from another network may have verified the secret.
-      const isVerified = stored !== undefined && cached.isFor(stored);
-      verdict = isVerified ? 'match' : await secrets.verify(clientSecret, stored);
-    } catch (fault) {
-      slot.release();
+    const keptFromComparison = (fault: unknown): never => {
       takeOff();
       throw fault;
-    }
-    if (verdict === 'match' && stored !== undefined) {
-      takeOff();
-      cached.add(stored);
-    }
-    return { verdict: await slot.settle(verdict), stored, isBeyond };
+    };
+    let stored: StoredSecret | undefined;
+    const isRegistered = async () => {
+      stored = await clients.findSecret(clientId, secretId).catch(keptFromComparison);
+      return stored !== undefined;
+    };
+    const verify = async (): Promise<Verification> => {
+      // While this attempt waited, one from another network may have verified the secret.
+      const isVerified = stored !== undefined && verifiedSecrets.isVerified(digest, stored);
+      const verdict = isVerified ? 'match' : await secrets.verify(clientSecret, stored).catch(keptFromComparison);
+      if (verdict === 'match' && stored !== undefined) {
+        takeOff();
+        verifiedSecrets.add(digest, stored);
+      }
+      return { verdict, stored, isBeyond };
+    };
+    return slots.run({ clientId, cost: secrets.cost, caller, isRegistered }, verify, isMatch);
   }
 
   /** The registration may have changed since its secret was looked up, and is read only now: a long one takes longer. */
@@ -134,6 +134,10 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
       ? success(lookup.registration)
       : refused('secret_wrong', clientId);
   }
+}
+
+function isMatch({ verdict }: Verification): boolean {
+  return verdict === 'match';
 }
 
 function isSame(one: StoredSecret, other: StoredSecret): boolean {

@@ -1,4 +1,4 @@
-import type { ChangeEvent, ChangeLog, ChangeMade } from './ports/audit-log.ts';
+import type { ChangeEvent, ChangeLog, ChangeMade } from './ports/change-log.ts';
 import type { ChangeRecorder } from './ports/change-recorder.ts';
 import type { Clock } from './ports/clock.ts';
 import type { IdGenerator } from './ports/id-generator.ts';

@@ -8,9 +8,10 @@ interface Shared<Outcome> {
 }
 
 interface Running<Outcome> {
-  readonly callers: Set<PromiseWithResolvers<Outcome>>;
+  readonly outcome: Promise<Outcome>;
   /** Aborted when all callers have disconnected. */
   readonly abandoned: AbortController;
+  callers: number;
 }
 
 /**
@@ -31,34 +32,30 @@ export class SharedAttempts<Outcome> {
   ): Promise<Shared<Outcome>> {
     if (disconnected.aborted) throw verificationFault('the caller has disconnected');
     const found = this.#running.get(key);
-    const running = found ?? { callers: new Set(), abandoned: new AbortController() };
-    const own = Promise.withResolvers<Outcome>();
-    running.callers.add(own);
-    if (found === undefined) {
-      this.#running.set(key, running);
-      void begin({ network, disconnected: running.abandoned.signal }).then(
-        (outcome) => this.#end(key, running, (caller) => caller.resolve(outcome)),
-        (fault) => this.#end(key, running, (caller) => caller.reject(fault)),
-      );
-    }
+    const running = found ?? this.#begin(key, network, begin);
+    running.callers += 1;
+    const left = Promise.withResolvers<never>();
     const onDisconnected = () => {
-      own.reject(verificationFault('the caller has disconnected'));
-      running.callers.delete(own);
-      if (running.callers.size > 0) return;
+      left.reject(verificationFault('the caller has disconnected'));
+      running.callers -= 1;
+      if (running.callers > 0) return;
       this.#forget(key, running);
       running.abandoned.abort();
     };
     disconnected.addEventListener('abort', onDisconnected);
     try {
-      return { outcome: await own.promise, isOwn: found === undefined };
+      return { outcome: await Promise.race([running.outcome, left.promise]), isOwn: found === undefined };
     } finally {
       disconnected.removeEventListener('abort', onDisconnected);
     }
   }
 
-  #end(key: string, running: Running<Outcome>, settle: (caller: PromiseWithResolvers<Outcome>) => void): void {
-    this.#forget(key, running);
-    for (const caller of running.callers) settle(caller);
+  #begin(key: string, network: string, begin: (caller: Caller) => Promise<Outcome>): Running<Outcome> {
+    const abandoned = new AbortController();
+    const outcome = begin({ network, disconnected: abandoned.signal }).finally(() => this.#forget(key, running));
+    const running: Running<Outcome> = { outcome, abandoned, callers: 0 };
+    this.#running.set(key, running);
+    return running;
   }
 
   /** The next caller begins another one. */

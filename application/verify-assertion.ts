@@ -41,21 +41,15 @@ export class VerifyAssertion {
   ): Promise<AssertionVerdict> {
     const cost = this.#verifier.cost(assertion);
     if (cost === undefined) return this.#verifier.verify(assertion, keys);
-    const verify = () => this.#verifyInSlot(assertion, keys, { ...sender, cost });
-    return this.#waitUncounted(sender.caller, verify, (verdict) => verdict === 'verified');
+    const verify = () => this.#verifier.verify(assertion, keys);
+    return this.#waitUncounted(
+      sender.caller,
+      () => this.#slots.run({ ...sender, cost }, verify, isVerified),
+      isVerified,
+    );
   }
+}
 
-  async #verifyInSlot(
-    assertion: ClientAssertion,
-    keys: readonly PublicJwk[],
-    request: SlotRequest,
-  ): Promise<AssertionVerdict> {
-    const slot = await this.#slots.acquire(request);
-    const verdict = await this.#verifier.verify(assertion, keys).catch((fault) => {
-      slot.release();
-      throw fault;
-    });
-    await slot.settle(verdict === 'verified' ? 'match' : 'mismatch');
-    return verdict;
-  }
+function isVerified(verdict: AssertionVerdict): boolean {
+  return verdict === 'verified';
 }

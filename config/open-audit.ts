@@ -1,14 +1,15 @@
 import { openAuditFile, openAuditFileAgain } from '../adapters/log/audit-file.ts';
-import { type AuditLines, auditLine } from '../adapters/log/json-audit-log.ts';
+import { auditLine, jsonAuditLog } from '../adapters/log/json-audit-log.ts';
 import { type AuditChange, type Lines, LineWriter } from '../adapters/log/line-writer.ts';
+import type { AuditLog } from '../application/ports/audit-log.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
 import type { LogLoad } from '../application/ports/telemetry.ts';
 import type { Settings } from './settings/settings.ts';
 
-/** Where the audit lines of a service go, and what watches them. */
+/** The audit log of a service, and what watches it. */
 export interface AuditOutput {
-  readonly lines: AuditLines;
+  readonly auditLog: AuditLog;
   readonly measured: LogLoad;
   /** None for lines that may be lost among the log, which has its own check. */
   readonly checks: readonly HealthCheck[];
@@ -38,12 +39,12 @@ export function openAudit(
       measured.linesLost += 1;
     };
     const checks = isRequired ? [checkOfRequired(log)] : [];
-    return { lines: auditLines(log, isRequired, onLost), measured, checks, close: async () => {} };
+    return { auditLog: jsonAuditLog(log, { isRequired, onLost }), measured, checks, close: async () => {} };
   }
   const file = new LineWriter({ name: 'audit log', descriptor: openAuditFile(path), lossLine, onChange });
   let reopened = DONE;
   return {
-    lines: auditLines(file, isRequired),
+    auditLog: jsonAuditLog(file, { isRequired }),
     measured: file,
     checks: [isRequired ? checkOfRequired(file) : file],
     reopen() {
@@ -52,21 +53,6 @@ export function openAudit(
       return reopened;
     },
     close: () => file.close(),
-  };
-}
-
-function auditLines(lines: Lines, isRequired: boolean, onLost = () => {}): AuditLines {
-  const count = (isKept: boolean) => {
-    if (!isKept) onLost();
-    return DONE;
-  };
-  const countFault = (fault: unknown) => {
-    onLost();
-    throw fault;
-  };
-  return {
-    write: (line) => (isRequired ? lines.writeRequired(line).catch(countFault) : count(lines.write(line))),
-    keep: (line) => count(lines.keep(line)),
   };
 }
 

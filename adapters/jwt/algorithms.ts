@@ -4,16 +4,13 @@ import type { KeyHandle, SigningKey } from '../../application/ports/key-provider
 import type { AssertionAlgorithm } from '../../domain/public-jwk.ts';
 import { MODULUS_BITS_MAX, MODULUS_BITS_MIN, TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../domain/token-key.ts';
 import { ecdsaDerSignature, es256Signature } from './ecdsa-der-signature.ts';
-import { SIGNING_INPUT_MAX, type SigningThreads } from './signing-threads.ts';
-
-/** Runs work of libuv's pool within its bound. */
-export type RunInPool = <Outcome>(work: () => Promise<Outcome>) => Promise<Outcome>;
+import type { SigningThreads } from './signing-threads.ts';
 
 export type RsaSigner = Pick<SigningThreads, 'sign'>;
 
 /** What node:crypto needs to verify by an algorithm. */
 interface Verification {
-  readonly verify: (input: Buffer, key: KeyObject, signature: Buffer, run: RunInPool) => boolean | Promise<boolean>;
+  readonly verify: (input: Buffer, key: KeyObject, signature: Buffer) => boolean | Promise<boolean>;
   /** Bytes of the shortest and the longest signature; for RSA, by the smallest and the largest key of a client. */
   readonly signatureBytes: readonly [number, number];
   /** log2 of what one verification costs, in tenths of a millisecond. */
@@ -43,9 +40,7 @@ const verifyInPool: (digest: string, data: Buffer, key: KeyObject, signature: Bu
 const bytesOf = (input: string) => Buffer.from(input, 'latin1');
 const encoded = (signature: Buffer) => signature.toString('base64url');
 
-/** A longer token is refused when it is signed, so its client gets none, and may hold up the event loop for a signature. */
-const inThread = (by: SignKeyObjectInput, threads: RsaSigner) => async (input: string) =>
-  input.length > SIGNING_INPUT_MAX ? encoded(sign('sha256', bytesOf(input), by)) : threads.sign(by, input);
+const inThread = (by: SignKeyObjectInput, threads: RsaSigner) => (input: string) => threads.sign(by, input);
 
 /** How node:crypto signs and verifies by each algorithm (RFC 7518 sections 3.3 to 3.5, RFC 8037 section 3.1). */
 export const ALGORITHMS: Readonly<Record<AssertionAlgorithm, Verification> & Record<TokenAlgorithm, Signature>> = {
@@ -70,7 +65,7 @@ export const ALGORITHMS: Readonly<Record<AssertionAlgorithm, Verification> & Rec
     cost: 0,
   },
   ES384: {
-    verify: (input, key, signature, run) => run(() => verifyInPool('sha384', input, key, ecdsaDerSignature(signature))),
+    verify: (input, key, signature) => verifyInPool('sha384', input, key, ecdsaDerSignature(signature)),
     signatureBytes: [96, 96],
     cost: 3,
   },

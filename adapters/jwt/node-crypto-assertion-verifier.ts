@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { AssertionVerdict, AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
 import type { ClientAssertion } from '../../domain/client-assertion.ts';
 import { type AssertionAlgorithm, algorithmsOf, type PublicJwk, readAlgorithm } from '../../domain/public-jwk.ts';
-import { ALGORITHMS, type RunInPool } from './algorithms.ts';
+import { ALGORITHMS } from './algorithms.ts';
 
 /** The keys that are tried for an assertion without `kid`. Every refusal of one costs so many verifications. */
 export const KEYS_TRIED_MAX = 4;
@@ -20,13 +20,6 @@ interface Signed {
   readonly signature: Buffer;
 }
 
-interface AssertionVerifierOptions {
-  /** Runs an expensive verification in libuv's pool of threads, within its bound. */
-  readonly run: RunInPool;
-  /** Monotonic time in milliseconds. */
-  readonly now?: () => number;
-}
-
 /**
  * Verifies with the keys of a client: by ES384 in libuv's pool of threads, and otherwise on the event loop, since the way
  * to a thread would cost as much. In one pass of the event loop it tries keys for two milliseconds, and then the other
@@ -39,14 +32,13 @@ export class NodeCryptoAssertionVerifier implements AssertionVerifier {
   /** Only a key that has verified an assertion counts as used: what is refused displaces none. */
   readonly #imported = new LRUCache<string, KeyObject>({ max: IMPORTED_KEYS_MAX });
   readonly #decoys = createDecoys();
-  readonly #run: RunInPool;
   readonly #now: () => number;
   /** Milliseconds of verifications in this pass of the event loop. */
   #spentMs = 0;
   #nextPass: Promise<void> | undefined;
 
-  constructor({ run, now = () => performance.now() }: AssertionVerifierOptions) {
-    this.#run = run;
+  /** @param now monotonic time in milliseconds. */
+  constructor(now = () => performance.now()) {
     this.#now = now;
   }
 
@@ -82,8 +74,7 @@ export class NodeCryptoAssertionVerifier implements AssertionVerifier {
     algorithm: AssertionAlgorithm,
     jwk: PublicJwk | undefined,
   ): Promise<boolean> {
-    const isRight = (key: KeyObject) =>
-      this.#timed(() => ALGORITHMS[algorithm].verify(input, key, signature, this.#run));
+    const isRight = (key: KeyObject) => this.#timed(() => ALGORITHMS[algorithm].verify(input, key, signature));
     const importKey = (key: PublicJwk) => this.#timed(() => importPublicKey(key));
     const usable = jwk !== undefined && runsToItsEnd(jwk, signature) ? jwk : undefined;
     const material = usable === undefined ? '' : materialOf(usable);

@@ -1,6 +1,6 @@
 import { closeSync, constants, open, openSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
-import type { ChangeLog } from '../../application/ports/audit-log.ts';
+import type { ChangeLog } from '../../application/ports/change-log.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Problem } from '../../domain/problem.ts';
 import { auditLine } from './json-audit-log.ts';

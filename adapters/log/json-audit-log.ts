@@ -1,23 +1,40 @@
 import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
 import { printableJsonText } from '../../domain/unprintable.ts';
+import type { Lines } from './line-writer.ts';
 
 /** A longer scope is cut, and then ends with `…`, which no scope contains: a line over 4,096 bytes would mix with others. */
 const SCOPE_MAX = 2_000;
 
 const ONLY_ASCII = /^[\x20-\x7e]*$/;
 
-/** Where audit lines are written, each with its line feed. */
-export interface AuditLines {
-  /** As AuditLog.record says of the event of a token. */
-  write(line: string): Promise<void>;
-  /** For a line about what nobody can take back. Never rejects; the line waits for the end of a fault. */
-  keep(line: string): Promise<void>;
+const DONE = Promise.resolve();
+
+interface JsonAuditLogOptions {
+  /** Whether a token may be issued only if its line is written. */
+  readonly isRequired: boolean;
+  /** Called for each line that is not written. */
+  readonly onLost?: () => void;
 }
 
 /** Writes each event as one line of JSON. The field `"log":"audit"`, which comes first, tells it from lines of the request log. */
-export function jsonAuditLog(lines: AuditLines): AuditLog {
+export function jsonAuditLog(
+  lines: Pick<Lines, 'write' | 'keep' | 'writeRequired'>,
+  { isRequired, onLost = () => {} }: JsonAuditLogOptions,
+): AuditLog {
   return {
-    record: (event) => lines['key_id' in event ? 'keep' : 'write'](auditLine(event)),
+    record(event) {
+      const line = auditLine(event);
+      const isOfKey = 'key_id' in event;
+      if (isRequired && !isOfKey) {
+        return lines.writeRequired(line).catch((fault) => {
+          onLost();
+          throw fault;
+        });
+      }
+      // Nobody can take back what a key has done: its line waits for the end of a fault.
+      if (!(isOfKey ? lines.keep(line) : lines.write(line))) onLost();
+      return DONE;
+    },
   };
 }
 

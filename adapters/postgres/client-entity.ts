@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { DETAILS_BYTES_MAX, INSPECTED_MAX } from '../../application/client-lookup.ts';
+import { DETAILS_BYTES_MAX } from '../../application/client-lookup.ts';
+import { INSPECTED_MAX } from '../../application/inspect-clients.ts';
 import { FEDERATED_CANDIDATES_MAX } from '../../application/ports/client-repository.ts';
 import { ENTRY_BYTES_MAX } from '../../application/ports/client-store.ts';
 import { defineTable } from './table.ts';

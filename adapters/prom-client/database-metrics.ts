@@ -1,5 +1,6 @@
 import { Histogram, type Registry } from '@prometheus-io/client';
 import type { DatabaseName, PoolLoad, StatementTimes } from '../../application/ports/telemetry.ts';
+import type { MetricName } from './metric-help.ts';
 import type { MetricValues } from './metric-values.ts';
 
 /** From a tenth of a millisecond, which a look-up on the same machine takes, to five seconds, above the usual deadline. */
@@ -23,14 +24,14 @@ export class DatabaseMetrics {
   /** Adds the connections of all uses. */
   measure(values: MetricValues): void {
     const pools = [...this.#pools].map(([dependency, read]) => [dependency, read()] as const);
-    const gauges = (name: string, help: string, field: keyof PoolLoad) => {
+    const gauges = (name: MetricName, field: keyof PoolLoad) => {
       const loads = pools.map(([dependency, load]) => [dependency, load[field]]);
-      values.gauges('dependency', `auth_database_${name}`, help, Object.fromEntries(loads));
+      values.gauges('dependency', name, Object.fromEntries(loads));
     };
-    gauges('connections', 'Open connections to the database.', 'open');
-    gauges('connections_max', 'The bound of auth_database_connections.', 'max');
-    gauges('connections_idle', 'Open connections to the database that no statement uses.', 'idle');
-    gauges('statements_waiting', 'Statements that wait for a connection.', 'waiting');
+    gauges('auth_database_connections', 'open');
+    gauges('auth_database_connections_max', 'max');
+    gauges('auth_database_connections_idle', 'idle');
+    gauges('auth_database_statements_waiting', 'waiting');
   }
 
   /**

@@ -2,7 +2,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { Registry } from '@prometheus-io/client';
 import type {
   Admission,
-  CacheLoad,
   DatabaseName,
   Exposition,
   HttpLoad,
@@ -69,44 +68,23 @@ export class ProcessMetrics {
 
   /** These replace the library's default metrics, which come all together and observe every garbage collection. */
   async #measureItself(values: MetricValues): Promise<void> {
-    const delaysHelp =
-      'Seconds by which timers came late since the last scrape: median, 99th percentile and (1) maximum.';
-    values.gauges('quantile', 'auth_event_loop_delay_seconds', delaysHelp, this.#delay.read());
-    const memoryHelp = 'Bytes of memory that the process holds.';
-    values.gauge('auth_process_resident_memory_bytes', memoryHelp, process.memoryUsage.rss());
-    const cpuHelp = 'Seconds of a core that the process used, all of its threads together.';
-    values.total('auth_process_cpu_seconds_total', cpuHelp, cpuSeconds());
-    const startedHelp = 'When the process started, in seconds since 1970.';
-    values.gauge('auth_process_start_time_seconds', startedHelp, Math.round(performance.timeOrigin) / 1e3);
-    const filesHelp = 'Open file descriptors, most of which are connections. On Linux only.';
-    values.gauge('auth_process_open_fds', filesHelp, await countOpenFiles(), await readOpenFilesLimit());
+    values.gauges('quantile', 'auth_event_loop_delay_seconds', this.#delay.read());
+    values.gauge('auth_process_resident_memory_bytes', process.memoryUsage.rss());
+    values.total('auth_process_cpu_seconds_total', cpuSeconds());
+    values.gauge('auth_process_start_time_seconds', Math.round(performance.timeOrigin) / 1e3);
+    values.gauge('auth_process_open_fds', await countOpenFiles(), await readOpenFilesLimit());
     const { linesLost, bufferedBytes, bufferedBytesMax } = this.#log;
-    const lostHelp = 'Log lines that were lost because standard output could not be written, or not fast enough.';
-    values.total('auth_log_lines_lost_total', lostHelp, linesLost);
-    const bufferedHelp = 'Bytes of log lines that wait to be written.';
-    values.gauge('auth_log_buffered_bytes', bufferedHelp, bufferedBytes, bufferedBytesMax);
+    values.total('auth_log_lines_lost_total', linesLost);
+    values.gauge('auth_log_buffered_bytes', bufferedBytes, bufferedBytesMax);
   }
 }
 
-/** Measures the cache of verified secrets. */
-export function measureCache(values: MetricValues, { size, max, lookUps, hits }: CacheLoad): void {
-  values.gauge('auth_verified_secrets', 'Secrets of clients that are cached as verified.', size, max);
-  const lookedUpHelp = 'Presented secrets that were looked up in the cache of verified secrets.';
-  values.total('auth_verified_secret_lookups_total', lookedUpHelp, lookUps);
-  const foundHelp = 'Presented secrets that were found in the cache of verified secrets, and needed no verification.';
-  values.total('auth_verified_secret_hits_total', foundHelp, hits);
-}
-
 function measureHttp(values: MetricValues, http: HttpLoad, { load, rejectionDelay, responsePacing }: Admission): void {
-  const gauge = (name: string, help: string, value: number, max?: number) =>
-    values.gauge(`auth_http_${name}`, help, value, max);
-  gauge('connections', 'Open connections to the public port.', http.connections, http.connectionsMax);
-  gauge('requests_in_progress', 'Requests that are being answered.', load.inFlight, load.max);
-  gauge('rejections_delayed', 'Requests whose refusal is delayed.', rejectionDelay.waiting, rejectionDelay.max);
-  const responsesHelp = 'Responses that wait for the next pass of the event loop.';
-  gauge('responses_waiting', responsesHelp, responsePacing.waiting, responsePacing.max);
-  const droppedHelp = 'Connections that were closed because there were too many.';
-  values.total('auth_http_connections_dropped_total', droppedHelp, http.dropped);
+  values.gauge('auth_http_connections', http.connections, http.connectionsMax);
+  values.gauge('auth_http_requests_in_progress', load.inFlight, load.max);
+  values.gauge('auth_http_rejections_delayed', rejectionDelay.waiting, rejectionDelay.max);
+  values.gauge('auth_http_responses_waiting', responsePacing.waiting, responsePacing.max);
+  values.total('auth_http_connections_dropped_total', http.dropped);
 }
 
 function cpuSeconds(): number {

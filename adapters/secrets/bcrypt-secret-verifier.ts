@@ -8,7 +8,6 @@ import { BCRYPT_COST_MIN, isPresentableSecret, type StoredSecret } from '../../d
 type RunInPool = <Outcome>(work: () => Promise<Outcome>) => Promise<Outcome>;
 
 interface BcryptSecretVerifierOptions {
-  readonly run: RunInPool;
   /** The cost of a refusal until the costs of stored secrets are known, and where there are none: log2 of the BCrypt rounds, 4 to 14. */
   readonly cost: number;
   /** The highest cost that is computed. A more expensive stored secret is unusable. At least `cost`. */
@@ -83,7 +82,7 @@ export class BcryptSecretVerifier implements SecretVerifier {
     const target = isPresentable ? usable : undefined;
     for (const [cost, hash] of this.#hashes) {
       const encoding = cost === target?.cost ? withCurrentVersion(target.reveal()) : hash;
-      const isSame = await this.#options.run(() => bcrypt.compare(compared, encoding));
+      const isSame = await bcrypt.compare(compared, encoding);
       if (isSame && encoding !== hash) return 'match';
     }
     if (!isPresentable) return 'unusable_presented';

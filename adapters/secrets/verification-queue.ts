@@ -1,10 +1,8 @@
 import type { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import type { SecretVerdict } from '../../application/ports/secret-verifier.ts';
 import {
   type SlotRequest,
   SlotsExhausted,
   type VerificationKind,
-  type VerificationSlot,
   type VerificationSlots,
   verificationFault,
 } from '../../application/ports/verification-slots.ts';
@@ -61,15 +59,19 @@ export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
  */
 const STARTS_UNTIL = 0.9;
 
+type Queue = 'fifo' | 'overflow';
+
+/** A request, until it is answered. */
 interface Attempt {
   readonly request: SlotRequest;
+  /** Answers when the waiting time is over. */
+  readonly timer: NodeJS.Timeout;
   /** No verification begins after this, in milliseconds of `performance.now()`. */
   readonly startBy: number;
-  readonly grant: (slot: VerificationSlot) => void;
-  /** Answers with a fault, in whatever state the attempt is. */
-  readonly fail: (fault: unknown) => void;
-  readonly stopWaitTimer: () => void;
-  readonly response: PromiseWithResolvers<SecretVerdict>;
+  /** Runs the verification, and answers if a request from this queue may know the verdict. Never rejects. */
+  readonly verify: (queue: Queue) => Promise<void>;
+  /** Answers with a fault, unless the attempt is answered. */
+  readonly reject: (fault: unknown) => void;
 }
 
 /**
@@ -97,8 +99,8 @@ export class VerificationQueue implements VerificationSlots {
   readonly #overflow = new FairQueue<Attempt>();
   /** The attempts of each client id and network that came to the overflow queue and have no response, the oldest first. */
   readonly #ofPairs = new Map<string, Set<Attempt>>();
-  /** The attempts whose verification runs. */
-  readonly #running = new Set<Attempt>();
+  /** The verifications that run. */
+  #running = 0;
   #closed = false;
 
   constructor(limits = VERIFICATION_QUEUE_LIMITS, kind: VerificationKind = 'secret verification') {
@@ -113,8 +115,8 @@ export class VerificationQueue implements VerificationSlots {
     readonly overflow: number;
     readonly unanswered: number;
   } {
-    const [running, unanswered] = [this.#running.size, this.#unanswered.size];
-    return { running, fifo: this.#fifo.size, overflow: this.#overflow.size, unanswered };
+    const [fifo, overflow, unanswered] = [this.#fifo.size, this.#overflow.size, this.#unanswered.size];
+    return { running: this.#running, fifo, overflow, unanswered };
   }
 
   /** Clients and networks whose share of the overflow queue is kept. */
@@ -127,61 +129,74 @@ export class VerificationQueue implements VerificationSlots {
     return this.#limits;
   }
 
-  async acquire(request: SlotRequest): Promise<VerificationSlot> {
+  async run<Verdict>(
+    request: SlotRequest,
+    verify: () => Promise<Verdict>,
+    isRight: (verdict: Verdict) => boolean,
+  ): Promise<Verdict> {
+    const { disconnected } = request.caller;
     if (this.#closed) throw this.#fault('the service stops');
-    if (request.caller.disconnected.aborted) throw this.#fault('the caller has disconnected');
+    if (disconnected.aborted) throw this.#fault('the caller has disconnected');
     if (this.#unanswered.size >= this.#limits.unanswered) {
       throw new SlotsExhausted('the verification queue is full', this.#kind);
     }
-    const granted = Promise.withResolvers<VerificationSlot>();
-    const attempt = this.#createAttempt(request, granted);
+    const { promise: response, resolve, reject } = Promise.withResolvers<Verdict>();
+    const { waitMs } = this.#limits;
+    const late = () => this.#fail(attempt, new SlotsExhausted('no slot was free in time', this.#kind));
+    const attempt: Attempt = {
+      request,
+      timer: setTimeout(late, waitMs),
+      startBy: performance.now() + waitMs * STARTS_UNTIL,
+      verify: async (queue) => {
+        this.#running += 1;
+        try {
+          const verdict = await verify();
+          if (queue === 'fifo' || isRight(verdict)) resolve(verdict);
+        } catch (fault) {
+          reject(fault);
+        } finally {
+          this.#running -= 1;
+          this.#startNext();
+        }
+      },
+      reject,
+    };
+    const onDisconnected = () => this.#fail(attempt, this.#fault('the caller has disconnected'));
+    disconnected.addEventListener('abort', onDisconnected);
     this.#unanswered.add(attempt);
-    if (this.#limits.looksUpFirst || !this.#addToFifo(attempt)) {
-      this.#toLookUp.add(attempt, true);
-      this.#startLookUps();
+    this.#begin(attempt);
+    try {
+      return await response;
+    } finally {
+      this.#unanswered.delete(attempt);
+      this.#leavePair(attempt);
+      clearTimeout(attempt.timer);
+      disconnected.removeEventListener('abort', onDisconnected);
     }
-    this.#startNext();
-    return granted.promise;
   }
 
   /** Refuses the requests that wait, and new ones. A verification that runs is not stopped; one from the FIFO queue is answered. */
   close(): void {
     this.#closed = true;
-    for (const attempt of this.#unanswered) attempt.fail(this.#fault('the service stops'));
+    for (const attempt of this.#unanswered) this.#fail(attempt, this.#fault('the service stops'));
   }
 
-  #createAttempt(request: SlotRequest, granted: PromiseWithResolvers<VerificationSlot>): Attempt {
-    const response = Promise.withResolvers<SecretVerdict>();
-    const { disconnected } = request.caller;
-    const onDisconnected = () => attempt.fail(this.#fault('the caller has disconnected'));
-    const late = () => attempt.fail(new SlotsExhausted('no slot was free in time', this.#kind));
-    const timer = setTimeout(late, this.#limits.waitMs);
-    const attempt: Attempt = {
-      request,
-      startBy: performance.now() + this.#limits.waitMs * STARTS_UNTIL,
-      response,
-      grant: granted.resolve,
-      stopWaitTimer: () => clearTimeout(timer),
-      fail: (fault) => {
-        this.#unanswered.delete(attempt);
-        this.#removeFromFifo(attempt);
-        this.#overflow.remove(attempt);
-        this.#toLookUp.remove(attempt);
-        granted.reject(fault);
-        response.reject(fault);
-        this.#startNext();
-      },
-    };
-    disconnected.addEventListener('abort', onDisconnected);
-    response.promise
-      .catch(() => {})
-      .finally(() => {
-        this.#unanswered.delete(attempt);
-        this.#leavePair(attempt);
-        clearTimeout(timer);
-        disconnected.removeEventListener('abort', onDisconnected);
-      });
-    return attempt;
+  /** Answers with a fault, in whatever state the attempt is. */
+  #fail(attempt: Attempt, fault: unknown): void {
+    this.#unanswered.delete(attempt);
+    this.#removeFromFifo(attempt);
+    this.#overflow.remove(attempt);
+    this.#toLookUp.remove(attempt);
+    attempt.reject(fault);
+    this.#startNext();
+  }
+
+  #begin(attempt: Attempt): void {
+    if (this.#limits.looksUpFirst || !this.#addToFifo(attempt)) {
+      this.#toLookUp.add(attempt, true);
+      this.#startLookUps();
+    }
+    this.#startNext();
   }
 
   #startLookUps(): void {
@@ -203,10 +218,10 @@ export class VerificationQueue implements VerificationSlots {
       // The caller may have got a response in the meantime.
       if (!this.#unanswered.has(attempt)) return;
       if (!this.#limits.looksUpFirst || !this.#addToFifo(attempt)) this.#addToOverflow(attempt, isRegistered);
+      this.#startNext();
     } catch (fault) {
-      attempt.fail(fault);
+      this.#fail(attempt, fault);
     }
-    this.#startNext();
   }
 
   /** Returns false if it has no room there. Nobody overtakes those that wait in the overflow queue. */
@@ -234,7 +249,7 @@ export class VerificationQueue implements VerificationSlots {
     }
     this.#leavePair(oldest);
     if (!this.#overflow.replace(oldest, attempt)) this.#overflow.add(attempt, isRegistered);
-    oldest.fail(new SlotsExhausted('newer attempts of the same client came', this.#kind));
+    this.#fail(oldest, new SlotsExhausted('newer attempts of the same client came', this.#kind));
   }
 
   #leavePair(attempt: Attempt): void {
@@ -248,12 +263,16 @@ export class VerificationQueue implements VerificationSlots {
   }
 
   #startNext(): void {
-    while (this.#running.size < this.#limits.concurrent) {
+    while (this.#running < this.#limits.concurrent) {
       const [first] = this.#fifo;
       const next = first ?? this.#takeFromOverflow();
       if (next === undefined) return;
-      this.#removeFromFifo(next);
-      next.grant(this.#startSlot(next, next === first ? 'fifo' : 'overflow'));
+      if (first !== undefined) {
+        this.#removeFromFifo(first);
+        this.#unanswered.delete(first);
+        clearTimeout(first.timer);
+      }
+      void next.verify(first === undefined ? 'overflow' : 'fifo');
     }
   }
 
@@ -262,29 +281,6 @@ export class VerificationQueue implements VerificationSlots {
     let next = this.#overflow.take();
     while (next !== undefined && next.startBy < performance.now()) next = this.#overflow.take();
     return next;
-  }
-
-  #startSlot(attempt: Attempt, queue: 'fifo' | 'overflow'): VerificationSlot {
-    const { response, stopWaitTimer } = attempt;
-    this.#running.add(attempt);
-    if (queue === 'fifo') {
-      this.#unanswered.delete(attempt);
-      stopWaitTimer();
-    }
-    const release = () => {
-      if (this.#running.delete(attempt)) this.#startNext();
-    };
-    return {
-      settle: (verdict) => {
-        if (queue === 'fifo' || verdict === 'match') response.resolve(verdict);
-        release();
-        return response.promise;
-      },
-      release: () => {
-        response.reject(this.#fault('the verification failed'));
-        release();
-      },
-    };
   }
 
   #fault(reason: string): DependencyUnavailable {

@@ -83,7 +83,7 @@ function importStatements({ temporary, jsonType, bytewise, merged, ownerOf }: Sq
     /** Parameter of the next page: the last id. */
     page: (condition: string, next: string) => `select client_id as "clientId", changes,
         case outcome when 'locked' then 'replaced' else coalesce(outcome, 'added') end as "action",
-        cast(details -> 'claims' as text) as "claims", ${ownerOf('details')} as "owner"
+        cast(details -> cast('claims' as text) as text) as "claims", ${ownerOf('details')} as "owner"
       from ${imported} where ${condition}${next} order by client_id limit ${BATCH_SIZE}`,
     drop: `drop table if exists ${imported}`,
   };

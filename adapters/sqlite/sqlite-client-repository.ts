@@ -2,13 +2,13 @@ import {
   type ClientRow,
   candidatesOfRow,
   DETAILS_BYTES_MAX,
-  INSPECTED_MAX,
   isStorable,
   keysOfRow,
   logBroken,
   lookupOfRow,
   secretOfRow,
 } from '../../application/client-lookup.ts';
+import { INSPECTED_MAX } from '../../application/inspect-clients.ts';
 import {
   type ClientLookup,
   type ClientRepository,

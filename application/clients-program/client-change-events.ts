@@ -2,7 +2,7 @@ import type { RecordedClient } from '../../domain/client-document.ts';
 import { CLIENT_FIELD_NAMES, type ClientFieldName, recordedFieldsOf } from '../../domain/client-fields.ts';
 import { unlock } from '../../domain/stored-secret.ts';
 import { printableJsonText } from '../../domain/unprintable.ts';
-import type { ChangeEvent, ChangeMade } from '../ports/audit-log.ts';
+import type { ChangeEvent, ChangeMade } from '../ports/change-log.ts';
 import type { ClientChange, StoredClient, StoredEntry } from '../ports/client-store.ts';
 import { describeClient } from './describe-client.ts';
 

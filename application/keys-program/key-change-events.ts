@@ -1,4 +1,4 @@
-import type { ChangeEvent, ChangeMade } from '../ports/audit-log.ts';
+import type { ChangeEvent, ChangeMade } from '../ports/change-log.ts';
 import type { KeyRingChange } from '../ports/key-ring-records.ts';
 
 export function keyChangeEvents(changes: readonly KeyRingChange[], common: ChangeMade): readonly ChangeEvent[] {

@@ -3,9 +3,7 @@ import {
   ADDED_WITHIN_SECONDS,
   type KeyPolicy,
   nextKeyAt,
-  rotationAfter,
   signingKeyAt,
-  signsUntil,
   verifyingKeysAt,
 } from '../../domain/key-chain.ts';
 import type { Problem } from '../../domain/problem.ts';
@@ -17,7 +15,7 @@ import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyHandle, KeyProvider, SigningKey } from '../ports/key-provider.ts';
 import type { KeyRingStore, KeyRow } from '../ports/key-ring-store.ts';
 import type { KeySealer, NewKey } from '../ports/key-sealer.ts';
-import type { KeyPeriod } from '../ports/telemetry.ts';
+import { CLOCK_WRONG, type KeyRingView, NO_KEY, NOT_ADDED, problemOfKey, UNKNOWN, UNREAD } from './key-ring-report.ts';
 import { type OpenedKey, OpenedKeys, type UnusableKey } from './opened-keys.ts';
 
 interface KeyRingParts {
@@ -28,44 +26,6 @@ interface KeyRingParts {
   readonly auditLog: AuditLog;
   /** Waits. */
   readonly pause?: (seconds: number) => Promise<unknown>;
-}
-
-/** The keys at one moment, in seconds; undefined where there is nothing to tell. */
-interface KeyRingTimes {
-  /** Since the key began to sign. */
-  readonly age: number | undefined;
-  /** Until no key that is known may sign any more. */
-  readonly end: number | undefined;
-  /** Until the next key signs. */
-  readonly rotation: number | undefined;
-  /** Since the ring was read. */
-  readonly directoryAge: number | undefined;
-}
-
-const CLOCK_WRONG: Problem = {
-  code: 'clock_wrong',
-  text: 'the clock of this machine differs too much from that of the key directory',
-  fix: 'correct the clock of this machine or of the database (NTP)',
-};
-
-/** What an operator can do about a ring that the storage does not give or take: its own check says why. */
-const RING_FIX = 'do what the check of the key directory says; it needs no restart';
-const UNREAD: Problem = { code: 'ring_unread', text: 'the key ring could not be read yet', fix: RING_FIX };
-const NO_KEY: Problem = {
-  code: 'no_key',
-  text: 'no key of the ring may sign any more, and none could be added',
-  fix: RING_FIX,
-};
-const UNKNOWN: Problem = { code: 'no_key', text: 'no key of the ring is known', fix: RING_FIX };
-const NOT_ADDED: Problem = {
-  code: 'key_not_added',
-  text: 'the next key could not be added to the ring',
-  fix: RING_FIX,
-};
-
-function problemOfKey({ kid, state, reason }: UnusableKey, what: 'opened' | 'used'): Problem {
-  const text = `the key ${kid} cannot be ${what}: ${reason}`;
-  return { code: `key_${state}`, text, fix: `bring its secret back, or revoke it: npm run keys -- revoke -- ${kid}` };
 }
 
 /** The ring is read every 5 s. After a longer time without an attempt, the process was stopped, and keys may have been revoked since. */
@@ -114,9 +74,8 @@ export class KeyRing implements KeyProvider {
 
   async signingKey(): Promise<SigningKey> {
     await this.#catchUp();
-    const key = this.#signing();
+    const key = this.#noteSigning();
     if (key === undefined) throw new DependencyUnavailable('signing key', new Error(this.whyNotSigning()?.text));
-    if (key.kid !== this.#lastSigning) this.#recordSigning(key);
     return key.pair;
   }
 
@@ -192,45 +151,20 @@ export class KeyRing implements KeyProvider {
     return this.#window && this.#parts.clock.wallSeconds() - this.#now();
   }
 
-  times(): KeyRingTimes {
-    const [now, signing, { ring }] = [Math.floor(this.#now()), this.#signing(), this.#opened];
-    const rotation = rotationAfter(ring, now, this.#parts.policy);
-    const end = signsUntil(ring, this.#parts.policy) - now;
+  /** For reports. */
+  view(): KeyRingView {
+    const { policy, clock } = this.#parts;
+    const now = this.#now();
     return {
-      age: signing && Math.max(0, now - signing.signsFrom),
-      end: Number.isFinite(end) ? end : undefined,
-      rotation: rotation !== undefined && Number.isFinite(rotation) ? rotation - now : undefined,
-      directoryAge: Number.isFinite(this.#readAt) ? Math.floor(this.#parts.clock.seconds() - this.#readAt) : undefined,
+      ...{ ring: this.#opened.ring, policy, now, signing: this.#signing(), verifying: this.#verifying() },
+      aheadSeconds: clock.wallSeconds() - now,
+      readSecondsAgo: clock.seconds() - this.#readAt,
     };
-  }
-
-  /** The number of keys that tokens are verified with. */
-  get size(): number {
-    return this.#verifying().length;
-  }
-
-  /** The published keys, for people. */
-  periods(): readonly KeyPeriod[] {
-    const [now, signing, { ring }] = [this.#now(), this.#signing(), this.#opened];
-    const ahead = this.#parts.clock.wallSeconds() - now;
-    const ofDay = (at: number) => (Number.isFinite(at) ? Math.round(at + ahead) : null);
-    const until = rotationAfter(ring, now, this.#parts.policy) ?? Infinity;
-    return this.#verifying()
-      .toSorted((one, other) => one.signsFrom - other.signsFrom)
-      .map((key): KeyPeriod => {
-        const common = { kid: key.kid, alg: key.algorithm, from: ofDay(Math.min(key.signsFrom, now)) };
-        if (key === signing) return { ...common, state: 'signing', until: ofDay(until) };
-        if (now < key.signsFrom) {
-          return { ...common, state: 'published', from: ofDay(key.createdAt), until: ofDay(key.signsFrom) };
-        }
-        return { ...common, state: 'retired', until: ofDay(key.verifiesUntil) };
-      });
   }
 
   async #advance(): Promise<void> {
     await this.read();
-    const current = this.#signing();
-    if (current !== undefined && current.kid !== this.#lastSigning) this.#recordSigning(current);
+    this.#noteSigning();
     const { store, sealer, policy } = this.#parts;
     if (!this.isDue()) {
       this.#writeFault = undefined;
@@ -252,8 +186,7 @@ export class KeyRing implements KeyProvider {
       throw fault;
     }
     await this.read();
-    const added = this.#signing();
-    if (added !== undefined && added.kid !== this.#lastSigning) this.#recordSigning(added);
+    this.#noteSigning();
   }
 
   async #read(): Promise<void> {
@@ -327,11 +260,14 @@ export class KeyRing implements KeyProvider {
     return difference < window.min || difference > window.max;
   }
 
-  #recordSigning({ kid }: OpenedKey): void {
-    const previous = this.#lastSigning;
-    this.#lastSigning = kid;
-    this.#record('key_signing', kid);
+  /** The key that signs now, which is recorded when it has changed. */
+  #noteSigning(): OpenedKey | undefined {
+    const [key, previous] = [this.#signing(), this.#lastSigning];
+    if (key === undefined || key.kid === previous) return key;
+    this.#lastSigning = key.kid;
+    this.#record('key_signing', key.kid);
     if (previous !== undefined && !this.#opened.isRevoked(previous)) this.#record('key_retired', previous);
+    return key;
   }
 
   #record(event: KeyEvent['event'], keyId: string): void {

@@ -117,17 +117,6 @@ export interface LogLoad {
   readonly bufferedBytesMax: number;
 }
 
-/** The verified secrets in the cache, at most so many, and what was looked up since startup. */
-export interface CacheLoad {
-  readonly size: number;
-  readonly max: number;
-  readonly lookUps: number;
-  readonly hits: number;
-}
-
-/** Secret verifications that run, that wait in each queue, and the requests without a response; or what bounds them. */
-export type Verifications = Readonly<Record<'running' | 'fifo' | 'overflow' | 'shares' | 'unanswered', number>>;
-
 /** How many durations were at most as long as each bound, in seconds. The last bound is `+Inf`. */
 export type DurationCounts = Readonly<Record<string, number>>;
 

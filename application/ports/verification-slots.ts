@@ -1,6 +1,5 @@
 import type { Caller } from './caller.ts';
 import { DependencyUnavailable } from './dependency-unavailable.ts';
-import type { SecretVerdict } from './secret-verifier.ts';
 
 /** What is verified: a secret, by BCrypt, or the signature of an assertion. Each has its own queue. */
 export type VerificationKind = 'secret verification' | 'assertion verification';
@@ -35,24 +34,20 @@ export interface SlotRequest {
   isRegistered(): Promise<boolean>;
 }
 
-/** The right to run one verification now. Its holder calls `settle` or `release`, once. */
-export interface VerificationSlot {
-  /**
-   * Gives the slot back and resolves with the verdict as soon as the caller may know it. Throws SlotsExhausted if the caller
-   * may not know it, and DependencyUnavailable if they have disconnected.
-   */
-  settle(verdict: SecretVerdict): Promise<SecretVerdict>;
-
-  /** Gives the slot back without a verdict, after a fault. */
-  release(): void;
-}
-
 /** Limits how many verifications run at once, and who runs one next. */
 export interface VerificationSlots {
   /**
-   * Resolves when a slot is free. Throws SlotsExhausted if no slot is free in time or too many requests wait, and
-   * DependencyUnavailable if the caller disconnects, the look-up fails or the service stops. Neither the response nor its time
-   * depends on whether the client is registered.
+   * Runs a verification in a slot, the right to run one now, as soon as one is free. Resolves with its verdict as soon as the caller may
+   * know it; it may end after that. Neither the response nor its time depends on whether the client is registered.
+   *
+   * Throws SlotsExhausted if no slot is free in time, too many requests wait, or the caller may not know the verdict;
+   * DependencyUnavailable if the caller disconnects, the look-up fails or the service stops; and what the verification throws.
+   *
+   * @param isRight whether a verdict lets the caller in.
    */
-  acquire(request: SlotRequest): Promise<VerificationSlot>;
+  run<Verdict>(
+    request: SlotRequest,
+    verify: () => Promise<Verdict>,
+    isRight: (verdict: Verdict) => boolean,
+  ): Promise<Verdict>;
 }

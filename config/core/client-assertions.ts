@@ -5,14 +5,17 @@ import { VerifyAssertion } from '../../application/verify-assertion.ts';
 import { usesAssertions } from '../../domain/authentication-method.ts';
 import type { Feature } from '../feature.ts';
 import { type Core, PARTS, part } from '../parts.ts';
-import { poolWork } from '../pool-work.ts';
+import { boundsOfPool } from '../pool-work.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** What the methods with a signed assertion share: the verification of signatures, and its queue. */
 export function clientAssertions(settings: Settings, core: Core): Feature | undefined {
   if (!usesAssertions(settings.CLIENT_AUTHENTICATION_METHODS)) return undefined;
-  const verifier = new NodeCryptoAssertionVerifier({ run: poolWork('assertions').run });
-  part(core, PARTS.assertionQueue, () => new VerificationQueue(ASSERTION_QUEUE_LIMITS, 'assertion verification'));
+  const verifier = new NodeCryptoAssertionVerifier();
+  part(core, PARTS.assertionQueue, () => {
+    const limits = { ...ASSERTION_QUEUE_LIMITS, concurrent: boundsOfPool().assertions };
+    return new VerificationQueue(limits, 'assertion verification');
+  });
   const queue = core.resolve(PARTS.assertionQueue);
   part(core, PARTS.verifyAssertion, () => {
     return new VerifyAssertion(verifier, queue, core.resolve(PARTS.loadLimit).waitUncounted);
@@ -20,16 +23,11 @@ export function clientAssertions(settings: Settings, core: Core): Feature | unde
   return {
     endWaits: () => queue.close(),
     metrics(values) {
-      const keysHelp = 'Public keys that have verified an assertion and are kept ready for the next one.';
-      values.gauge('auth_assertion_keys', keysHelp, verifier.importedKeys, IMPORTED_KEYS_MAX);
+      values.gauge('auth_assertion_keys', verifier.importedKeys, IMPORTED_KEYS_MAX);
       const { load, limits, shares } = queue;
-      const unansweredHelp = 'Requests that wait for the verification of an assertion or for the time of its response.';
-      values.gauge('auth_assertion_verifications_unanswered', unansweredHelp, load.unanswered, limits.unanswered);
-      const overflowHelp =
-        'Requests that wait in the overflow queue of assertions, which is used when the FIFO queue is full.';
-      values.gauge('auth_assertion_verifications_overflow', overflowHelp, load.overflow, limits.unanswered);
-      const sharesHelp = 'Clients and addresses whose share of the overflow queue of assertions is kept.';
-      values.gauge('auth_assertion_verification_shares', sharesHelp, shares, SHARES_MAX);
+      values.gauge('auth_assertion_verifications_unanswered', load.unanswered, limits.unanswered);
+      values.gauge('auth_assertion_verifications_overflow', load.overflow, limits.unanswered);
+      values.gauge('auth_assertion_verification_shares', shares, SHARES_MAX);
     },
   };
 }

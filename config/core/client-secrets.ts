@@ -1,4 +1,3 @@
-import { measureCache } from '../../adapters/prom-client/process-metrics.ts';
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
 import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { SHARES_MAX } from '../../adapters/secrets/fair-queue.ts';
@@ -11,7 +10,7 @@ import type { NewClient } from '../../domain/client-registration.ts';
 import { StoredSecret, unlock } from '../../domain/stored-secret.ts';
 import type { Feature } from '../feature.ts';
 import { type Core, PARTS, part } from '../parts.ts';
-import { poolWork } from '../pool-work.ts';
+import { boundsOfPool } from '../pool-work.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -24,18 +23,17 @@ const CONNECTIONS_LEFT = 2;
 
 /** `client_secret_post` and `client_secret_basic`: the secrets of clients, the queue in which they are verified, and what slows guesses down. */
 export async function clientSecrets({ settings, clients }: Configuration, core: Core): Promise<ClientSecrets> {
-  const work = poolWork('bcrypt');
   const { CLIENT_FAILURES_PER_MINUTE: failuresPerMinute } = settings;
   const limiter = failuresPerMinute === 0 ? undefined : new AttemptLimiter({ failuresPerMinute });
   const cache = new VerifiedSecretCache(settings.CLIENT_SECRET_CACHE_MAX);
   const { readCosts, hasPlainSecrets } = core.resolve(PARTS.storage);
-  const bcrypt = bcryptVerifier(settings, core, work.run);
+  const bcrypt = bcryptVerifier(settings, core);
   bcrypt.useCosts(clients.flatMap(costsOf));
   await readCosts?.((costs) => bcrypt.useCosts(costs));
   part(core, PARTS.secretVerifier, () => (hasPlainSecrets ? new PlainSecretVerifier(bcrypt) : bcrypt));
   part(core, PARTS.verificationQueue, () => {
     const lookUps = Math.max(1, settings.DATABASE_POOL_SIZE - CONNECTIONS_LEFT);
-    return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent: work.load.runningMax, lookUps });
+    return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent: boundsOfPool().bcrypt, lookUps });
   });
   const queue = core.resolve(PARTS.verificationQueue);
   const method = new AuthenticateBySecret({
@@ -50,30 +48,17 @@ export async function clientSecrets({ settings, clients }: Configuration, core: 
     method,
     endWaits: () => queue.close(),
     metrics(values) {
-      measureCache(values, cache);
+      values.gauge('auth_verified_secrets', cache.size, cache.max);
+      values.total('auth_verified_secret_lookups_total', cache.lookUps);
+      values.total('auth_verified_secret_hits_total', cache.hits);
       const { load, limits, shares } = queue;
-      const runningHelp = 'BCrypt verifications that run now.';
-      values.gauge('auth_secret_verifications_running', runningHelp, load.running, limits.concurrent);
-      const unansweredHelp = 'Requests that wait for a verification or for the time of its response.';
-      values.gauge('auth_secret_verifications_unanswered', unansweredHelp, load.unanswered, limits.unanswered);
-      values.gauges(
-        'queue',
-        'auth_secret_verifications_waiting',
-        'BCrypt verifications that wait: in the FIFO queue, or in the overflow queue that is used when the FIFO queue is full.',
-        { fifo: load.fifo, overflow: load.overflow },
-      );
-      values.gauges(
-        'queue',
-        'auth_secret_verifications_waiting_max',
-        'The bound of auth_secret_verifications_waiting. The FIFO queue is bounded by the work in it.',
-        { overflow: limits.unanswered },
-      );
-      const sharesHelp = 'Clients and addresses whose share of the overflow queue is kept.';
-      values.gauge('auth_secret_verification_shares', sharesHelp, shares, SHARES_MAX);
-      const costHelp = 'The highest BCrypt cost of a refusal of invalid_client.';
-      values.gauge('auth_refusal_cost', costHelp, Math.max(...bcrypt.costs));
-      const pairsHelp = 'Pairs of client id and address whose failed attempts are counted.';
-      values.gauge('auth_failed_attempt_counts', pairsHelp, limiter?.pairs ?? 0, limiter?.pairsMax ?? 0);
+      values.gauge('auth_secret_verifications_running', load.running, limits.concurrent);
+      values.gauge('auth_secret_verifications_unanswered', load.unanswered, limits.unanswered);
+      values.gauges('queue', 'auth_secret_verifications_waiting', { fifo: load.fifo, overflow: load.overflow });
+      values.gauges('queue', 'auth_secret_verifications_waiting_max', { overflow: limits.unanswered });
+      values.gauge('auth_secret_verification_shares', shares, SHARES_MAX);
+      values.gauge('auth_refusal_cost', Math.max(...bcrypt.costs));
+      values.gauge('auth_failed_attempt_counts', limiter?.pairs ?? 0, limiter?.pairsMax ?? 0);
     },
   };
 }
@@ -81,10 +66,9 @@ export async function clientSecrets({ settings, clients }: Configuration, core: 
 function bcryptVerifier(
   { CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax }: Settings,
   core: Core,
-  run: ReturnType<typeof poolWork>['run'],
 ): BcryptSecretVerifier {
   const onCostFound = (found: number) => core.resolve(PARTS.log).warn({ event: 'secret_cost_found', cost: found });
-  return new BcryptSecretVerifier({ run, cost, costMax, onCostFound });
+  return new BcryptSecretVerifier({ cost, costMax, onCostFound });
 }
 
 function costsOf({ clientSecret, details }: NewClient) {

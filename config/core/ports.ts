@@ -3,7 +3,6 @@ import { RejectionDelay } from '../../adapters/http/admission/rejection-delay.ts
 import { Lifecycle } from '../../adapters/http/server/running-server.ts';
 import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
 import { SigningThreads } from '../../adapters/jwt/signing-threads.ts';
-import { jsonAuditLog } from '../../adapters/log/json-audit-log.ts';
 import { createJsonLog, openLogLines } from '../../adapters/log/json-log.ts';
 import type { Lines } from '../../adapters/log/line-writer.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
@@ -30,7 +29,7 @@ export function registerPorts(core: Core, { settings, keyFile }: Configuration, 
     const onChange = createStateLog(core.resolve(PARTS.log));
     return openAudit(settings, { log: core.resolve(PARTS.logDestination), clock: core.resolve(PARTS.clock), onChange });
   });
-  part(core, PARTS.auditLog, () => jsonAuditLog(core.resolve(PARTS.auditOutput).lines));
+  part(core, PARTS.auditLog, () => core.resolve(PARTS.auditOutput).auditLog);
   part(core, PARTS.signingThreads, () => new SigningThreads(availableCores()));
   part(core, PARTS.keyFactory, () => {
     const [ids, threads] = [core.resolve(PARTS.ids), core.resolve(PARTS.signingThreads)];
@@ -68,10 +67,8 @@ export function auditOutput(core: Core): Feature {
         ),
     }),
     metrics(values) {
-      const lostHelp = 'Audit events that were lost because they could not be written, or not fast enough.';
-      values.total('auth_audit_lines_lost_total', lostHelp, measured.linesLost);
-      const help = 'Bytes of audit events that wait to be written to AUDIT_FILE.';
-      values.gauge('auth_audit_buffered_bytes', help, measured.bufferedBytes, measured.bufferedBytesMax);
+      values.total('auth_audit_lines_lost_total', measured.linesLost);
+      values.gauge('auth_audit_buffered_bytes', measured.bufferedBytes, measured.bufferedBytesMax);
     },
   };
 }

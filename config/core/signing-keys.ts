@@ -4,6 +4,7 @@ import { InMemoryKeyRing } from '../../adapters/memory/in-memory-key-ring.ts';
 import type { MetricValues } from '../../adapters/prom-client/metric-values.ts';
 import { KeyRotationTimer } from '../../adapters/system/key-rotation-timer.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
+import { type KeyRingTimes, keyTimes } from '../../application/keys/key-ring-report.ts';
 import type { HealthCheck } from '../../application/ports/health-check.ts';
 import { CLOCK_OFFSET_SECONDS_MAX } from '../../domain/clock-offset.ts';
 import { KEY_TYPES } from '../../domain/token-key.ts';
@@ -44,9 +45,9 @@ export function signingKeys(settings: Settings, core: Core, directory?: KeyDirec
       await threads.close();
     },
     metrics(values) {
-      measureKeys(ring, values);
-      const signaturesHelp = 'Signatures by RSA that wait for a thread, or that one makes.';
-      values.gauge('auth_signatures_in_progress', signaturesHelp, threads.inProgress, SIGNATURES_MAX);
+      const view = ring.view();
+      measureKeys(values, keyTimes(view), { trusted: view.verifying.length, clockOffset: ring.clockOffsetSeconds() });
+      values.gauge('auth_signatures_in_progress', threads.inProgress, SIGNATURES_MAX);
     },
   };
 }
@@ -60,17 +61,16 @@ function refuseLockedKeys(ring: KeyRing): void {
 }
 
 /** Leaves out what is not known. */
-export function measureKeys(ring: Pick<KeyRing, 'clockOffsetSeconds' | 'size' | 'times'>, values: MetricValues): void {
-  const offsetHelp = 'Seconds by which the clock of this machine is ahead of that of the key directory.';
-  values.gauge('auth_clock_offset_seconds', offsetHelp, ring.clockOffsetSeconds());
-  const offsetMaxHelp = 'Beyond this clock offset, in seconds, no key may sign.';
-  values.gauge('auth_clock_offset_seconds_max', offsetMaxHelp, CLOCK_OFFSET_SECONDS_MAX);
-  values.gauge('auth_trusted_keys', 'Public keys that tokens are verified with.', ring.size);
-  const { age, end, rotation, directoryAge } = ring.times();
-  values.gauge('auth_signing_key_age_seconds', 'Seconds since the key began to sign.', age);
-  const endHelp = 'Seconds until no key may sign any more, if the key directory does not answer.';
-  values.gauge('auth_signing_keys_end_seconds', endHelp, end);
-  const rotationHelp = 'Seconds until the next key signs.';
-  values.gauge('auth_signing_key_rotation_seconds', rotationHelp, rotation);
-  values.gauge('auth_key_directory_age_seconds', 'Seconds since the key directory was read.', directoryAge);
+export function measureKeys(
+  values: MetricValues,
+  times: KeyRingTimes,
+  { trusted, clockOffset }: { readonly trusted: number; readonly clockOffset: number | undefined },
+): void {
+  values.gauge('auth_clock_offset_seconds', clockOffset);
+  values.gauge('auth_clock_offset_seconds_max', CLOCK_OFFSET_SECONDS_MAX);
+  values.gauge('auth_trusted_keys', trusted);
+  values.gauge('auth_signing_key_age_seconds', times.age);
+  values.gauge('auth_signing_keys_end_seconds', times.end);
+  values.gauge('auth_signing_key_rotation_seconds', times.rotation);
+  values.gauge('auth_key_directory_age_seconds', times.directoryAge);
 }

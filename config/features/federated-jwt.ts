@@ -35,8 +35,7 @@ export function federatedJwt({ settings, issuers }: Configuration, core: Core): 
     prepare: () => keySets.start(),
     close: () => keySets.close(),
     metrics(values) {
-      const help = 'Key sets of trusted issuers: current, stale (the last attempt to fetch it failed), or absent.';
-      values.gauges('state', 'auth_issuer_key_sets', help, keySets.counts());
+      values.gauges('state', 'auth_issuer_key_sets', keySets.counts());
     },
   };
 }

@@ -38,8 +38,7 @@ export async function privateKeyJwt(configuration: Configuration, core: Core): P
     ...(shared && { checks: [shared.dependency], close: () => shared.dependency.close() }),
     metrics(values) {
       const { used, max } = usedAssertions.load;
-      const help = 'Used assertions of clients that are kept, so that none is used again.';
-      values.gauge('auth_used_assertions', help, used, max);
+      values.gauge('auth_used_assertions', used, max);
     },
   };
 }

@@ -20,8 +20,7 @@ export function proxyProtocol(
   return {
     layer: headers.layer,
     metrics(values) {
-      const help = 'Connections from trusted proxies that were closed because of their PROXY header.';
-      values.total('auth_proxy_headers_refused_total', help, headers.refused);
+      values.total('auth_proxy_headers_refused_total', headers.refused);
     },
   };
 }

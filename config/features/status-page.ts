@@ -8,6 +8,7 @@ import { ServiceStatus } from '../../adapters/http/status-page/service-status.ts
 import { SAMPLES_MAX } from '../../adapters/http/status-page/status-history.ts';
 import { statusPageRoutes } from '../../adapters/http/status-page/status-page-routes.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
+import { keyPeriods } from '../../application/keys/key-ring-report.ts';
 import type { HealthCheck } from '../../application/ports/health-check.ts';
 import type { SigningKeys } from '../core/signing-keys.ts';
 import type { Feature } from '../feature.ts';
@@ -31,7 +32,7 @@ export function statusPage(
     service: { version: programVersion(), base_url: baseUrl, issuer, replica },
     checks: () => [...checks(), ...lossesOf(settings)],
     figures: () => core.resolve(PARTS.processMetrics).figures(TOKEN_PATH),
-    keys: () => ring.periods(),
+    keys: () => keyPeriods(ring.view()),
     findRefusals: (query) => records.find(query),
   });
   core.registerInstance(PARTS.serviceStatus, status);
@@ -46,10 +47,9 @@ export function statusPage(
     start: () => status.start(),
     close: () => status.close(),
     metrics(values) {
-      values.gauge('auth_refusal_records', 'Refused requests that can be looked up.', records.size);
-      const help = 'Registered clients whose last refusals are kept.';
-      values.gauge('auth_refused_clients', help, records.clients, CLIENTS_MAX);
-      values.gauge('auth_status_samples', 'Samples in the history of the status.', status.samples, SAMPLES_MAX);
+      values.gauge('auth_refusal_records', records.size);
+      values.gauge('auth_refused_clients', records.clients, CLIENTS_MAX);
+      values.gauge('auth_status_samples', status.samples, SAMPLES_MAX);
     },
   };
 }

@@ -24,9 +24,8 @@ export async function tls({ settings, certificate: first }: Configuration, core:
     close: () => termination.close(),
     metrics(values) {
       const { expiresAt, failed } = termination;
-      const expiryHelp = 'When the certificate of the public port expires, in seconds since 1970.';
-      values.gauge('auth_tls_certificate_expires_at_seconds', expiryHelp, expiresAt.getTime() / 1_000);
-      values.total('auth_tls_handshakes_failed_total', 'TLS handshakes that failed.', failed);
+      values.gauge('auth_tls_certificate_expires_at_seconds', expiresAt.getTime() / 1_000);
+      values.total('auth_tls_handshakes_failed_total', failed);
     },
   };
 }

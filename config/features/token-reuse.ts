@@ -14,8 +14,7 @@ export function tokenReuse({ TOKEN_REUSE_SECONDS: seconds }: Settings, core: Cor
   return {
     tokens,
     metrics(values) {
-      const help = 'Tokens that are issued again for the same request.';
-      values.gauge('auth_reusable_tokens', help, tokens.size, tokens.max);
+      values.gauge('auth_reusable_tokens', tokens.size, tokens.max);
     },
   };
 }

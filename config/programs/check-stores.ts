@@ -1,4 +1,4 @@
-import { inspectRows } from '../../application/client-lookup.ts';
+import { inspectRows } from '../../application/inspect-clients.ts';
 import { type HealthCheck, problemOf } from '../../application/ports/health-check.ts';
 import { type Finding, fine } from '../../domain/finding.ts';
 import { problemIn } from '../../domain/problem.ts';

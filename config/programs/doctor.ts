@@ -11,7 +11,7 @@ import { inspectKeyFile, inspectWritableFile } from '../../adapters/system/inspe
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { inspectCertificate } from '../../adapters/tls/server-certificate.ts';
-import { inspectLifetimes } from '../../application/client-lookup.ts';
+import { inspectLifetimes } from '../../application/inspect-clients.ts';
 import type { CheckState } from '../../application/ports/health-check.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { type Finding, fine, note, problem } from '../../domain/finding.ts';

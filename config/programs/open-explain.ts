@@ -10,7 +10,6 @@ import { inWords } from '../../domain/problem.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { portsToRead } from '../core/ports.ts';
 import { needsOf } from '../core/storage.ts';
-import { poolWork } from '../pool-work.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { loadConfiguration } from '../settings/load-configuration.ts';
 import type { Environment } from '../settings/read-environment.ts';
@@ -41,7 +40,7 @@ export async function openExplain(environment: Environment): Promise<Result<Open
       if (source === undefined) throw new Error('the issuer is not trusted');
       return fetchIssuerKeys(source, AbortSignal.timeout(KEY_SET_TIMEOUT_MS));
     },
-    verifier: new NodeCryptoAssertionVerifier({ run: poolWork('assertions').run }),
+    verifier: new NodeCryptoAssertionVerifier(),
     clients,
     clock: new SystemClock(),
     maxAgeSeconds: settings.CLIENT_ASSERTION_MAX_AGE_SECONDS,

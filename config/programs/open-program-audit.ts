@@ -3,7 +3,7 @@ import { openAuditFile, programChangeLog } from '../../adapters/log/audit-file.t
 import { endsWithinLine, LineTarget } from '../../adapters/log/line-target.ts';
 import { currentOperator, RandomIdGenerator, SystemClock } from '../../adapters/system/system.ts';
 import { writeForPeople } from '../../adapters/system/write-for-people.ts';
-import type { ChangeLog } from '../../application/ports/audit-log.ts';
+import type { ChangeLog } from '../../application/ports/change-log.ts';
 import type { RecordChangesParts } from '../../application/record-changes.ts';
 import { inWords } from '../../domain/problem.ts';
 import { failure, type Result, success } from '../../domain/result.ts';

@@ -21,7 +21,6 @@ import {
   type BrokenRegistration,
   type ClientRow,
   candidatesOfRow,
-  inspectRows,
   keysOfRow,
   logBroken,
   lookupOfRow,
@@ -29,6 +28,7 @@ import {
 } from '../../application/client-lookup.ts';
 import { AuthenticateByIdentity } from '../../application/federated-jwt/authenticate-by-identity.ts';
 import { ExplainAssertion } from '../../application/federated-jwt/explain-assertion.ts';
+import { inspectRows } from '../../application/inspect-clients.ts';
 import type { AssertionVerdict, AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
 import type { Caller } from '../../application/ports/caller.ts';
 import type { AssertionType } from '../../application/ports/client-credentials.ts';
@@ -53,10 +53,9 @@ import { type PublicJwk, readPublicJwk } from '../../domain/public-jwk.ts';
 import type { RefusalReason } from '../../domain/refusal.ts';
 import { type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, secretIdOf } from '../../domain/stored-secret.ts';
-import { settled, slotRequest } from '../contracts/verification-slots.ts';
+import { heldSlot, settled } from '../contracts/verification-slots.ts';
 import { A_CALLER } from '../support/a-caller.ts';
 import { compactJws, generateSigningKey, parsed, type Seal } from '../support/assertions.ts';
-import { atOnce } from '../support/at-once.ts';
 import { authenticateBySecretWith, watchedBcrypt } from '../support/authentication.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { REGISTERED_CLIENT as CLIENT, REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
@@ -67,9 +66,9 @@ import { WorkloadKey } from '../support/workload-issuer.ts';
 function askingSlots() {
   const registered: boolean[] = [];
   const slots: VerificationSlots = {
-    async acquire(request) {
+    async run(request, verify) {
       registered.push(await request.isRegistered());
-      return { settle: async (verdict) => verdict, release() {} };
+      return verify();
     },
   };
   return { registered, slots };
@@ -297,9 +296,9 @@ describe('AuthenticateBySecret', () => {
       verifiedSecrets: new VerifiedSecretCache(100),
       attempts,
       slots: {
-        acquire(request) {
+        run(request, verify, isRight) {
           calls.push('acquire a slot');
-          return queue.acquire(request);
+          return queue.run(request, verify, isRight);
         },
       },
       secrets: watchedBcrypt((stored) => calls.push(stored === undefined ? 'verify against nothing' : 'verify')),
@@ -458,7 +457,7 @@ describe('AuthenticateBySecret', () => {
 
   it('goes on for the others when one of the callers that share an attempt disconnects, and ends when all have', async () => {
     const { authenticateClient, calls, queue, verifications } = world();
-    const held = await queue.acquire(slotRequest());
+    const held = await heldSlot(queue);
     const [first, second] = [new AbortController(), new AbortController()];
     const ask = ({ signal }: AbortController) =>
       authenticateClient.execute(CREDENTIALS, { ...A_CALLER, disconnected: signal });
@@ -487,9 +486,13 @@ describe('AuthenticateBySecret', () => {
       slots: queue,
       attempts: new AttemptLimiter({ failuresPerMinute: 300 }),
     });
-    const held = await queue.acquire(slotRequest());
-    const guess = (count: number) =>
-      authenticateClient.execute({ ...CREDENTIALS, clientSecret: `guess ${count}` }, A_CALLER);
+    const held = await heldSlot(queue);
+    const guess = (count: number) => {
+      const guessed = authenticateClient.execute({ ...CREDENTIALS, clientSecret: `guess ${count}` }, A_CALLER);
+      // Refused before the test awaits it.
+      guessed.catch(() => {});
+      return guessed;
+    };
     const guesses = [guess(0)];
     const first = authenticateClient.execute(CREDENTIALS, A_CALLER);
     await until(() => queue.load.overflow === 1, 'the right secret waits');
@@ -837,7 +840,7 @@ describe('AuthenticateByKey', () => {
       REGISTERED_CLIENT,
     ];
     const repository = new InMemoryClientRepository(new RandomIdGenerator(), clock, clients);
-    const verifier = new NodeCryptoAssertionVerifier({ run: atOnce });
+    const verifier = new NodeCryptoAssertionVerifier();
     const store = new InMemoryUsedAssertions(clock, limits);
     const authenticate = new AuthenticateByKey({
       maxLifetimeSeconds: 300,
@@ -1133,7 +1136,7 @@ describe('AuthenticateByIdentity', () => {
     readonly lookups: FederatedIdentity[] = [];
     verifications = 0;
     readonly #clients: FindsBySubject;
-    readonly #verifier = new NodeCryptoAssertionVerifier({ run: atOnce });
+    readonly #verifier = new NodeCryptoAssertionVerifier();
 
     constructor(clients: FindsBySubject) {
       this.#clients = clients;
@@ -1386,7 +1389,7 @@ describe('ExplainAssertion', () => {
     const useCase = new ExplainAssertion({
       issuers: new TrustedIssuers([ISSUER]),
       fetchKeys: fetchKeys ?? (async (issuer) => (issuer === ISSUER.issuer ? [{ ...KEY.jwk, kid: 'a' }] : [])),
-      verifier: new NodeCryptoAssertionVerifier({ run: atOnce }),
+      verifier: new NodeCryptoAssertionVerifier(),
       clients: repository,
       clock: new FixedClock(NOW),
       maxAgeSeconds: 3_600,

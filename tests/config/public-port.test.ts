@@ -3,6 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { ProxyHeaders } from '../../adapters/proxy-protocol/proxy-headers.ts';
+import type { AuditLog } from '../../application/ports/audit-log.ts';
 import { openFetchService } from '../../config/fetch.ts';
 import { PARTS } from '../../config/parts.ts';
 import { hostHint } from '../../config/settings/platform.ts';
@@ -392,14 +393,8 @@ describe('TOKEN_REUSE_SECONDS', () => {
     const service = await startServiceUnderTest({
       environment: { TOKEN_REUSE_SECONDS: '60' },
       override: (container) => {
-        const write = async (line: string) => void lines.push(line);
-        const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
-        container.registerInstance(PARTS.auditOutput, {
-          lines: { write, keep: write },
-          measured,
-          checks: [],
-          close: async () => {},
-        });
+        const record: AuditLog['record'] = async (event) => void lines.push(JSON.stringify(event));
+        container.registerInstance(PARTS.auditLog, { record });
       },
     });
     const [first, again, other, wrong] = [

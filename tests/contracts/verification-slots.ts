@@ -20,17 +20,23 @@ export function heldVerification() {
 }
 
 /** Uses a slot as AuthenticateBySecret does. */
-export async function verifyInSlot(
+export function verifyInSlot(
   slots: VerificationSlots,
   request: SlotRequest,
   verify: () => Promise<SecretVerdict>,
 ): Promise<SecretVerdict> {
-  const slot = await slots.acquire(request);
-  const verdict = await verify().catch((fault) => {
-    slot.release();
-    throw fault;
+  return slots.run(request, verify, (verdict) => verdict === 'match');
+}
+
+/** Resolves when a verification has a slot, which it keeps until `release` is called. */
+export async function heldSlot(slots: VerificationSlots, request = slotRequest()) {
+  const [begun, held] = [Promise.withResolvers<void>(), heldVerification()];
+  void verifyInSlot(slots, request, () => {
+    begun.resolve();
+    return held.verify();
   });
-  return slot.settle(verdict);
+  await begun.promise;
+  return { release: () => held.end('mismatch') };
 }
 
 /** Resolves when everything that can happen without another event has happened. */
@@ -112,14 +118,15 @@ export function describeVerificationSlots(name: string, fresh: () => Verificatio
       const waiting = verifyInSlot(slots, slotRequest(), async () => 'match');
       slots.close();
       await expect(waiting).rejects.toThrow(DependencyUnavailable);
-      await expect(slots.acquire(slotRequest())).rejects.toThrow(DependencyUnavailable);
+      await expect(verifyInSlot(slots, slotRequest(), async () => 'match')).rejects.toThrow(DependencyUnavailable);
       first.end('match');
       await Promise.allSettled([running]);
     });
 
     it('grants no slot to a caller who has disconnected already', async () => {
       const caller = { ...A_CALLER, disconnected: AbortSignal.abort() };
-      await expect(fresh().acquire(slotRequest({ caller }))).rejects.toThrow(DependencyUnavailable);
+      const verified = verifyInSlot(fresh(), slotRequest({ caller }), async () => 'match');
+      await expect(verified).rejects.toThrow(DependencyUnavailable);
     });
   });
 }

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { REASONS } from '../../domain/refusal.ts';
+import { MEANINGS } from '../../application/refusal-meanings.ts';
 import { openStatusPage, startChromium, violationsOn } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import { type HttpResponse, requestToken, send } from '../support/http.ts';
@@ -94,7 +94,7 @@ describe('the status page', () => {
     await response.waitFor();
     const text = await response.innerText();
     expect(text).toContain('secret_wrong');
-    expect(text).toContain(REASONS.secret_wrong.meaning.replaceAll('`', ''));
+    expect(text).toContain(MEANINGS.secret_wrong.replaceAll('`', ''));
     // Nobody can rotate a secret of a file.
     expect(text).toContain('registrations are in CLIENTS_FILE');
     for (const fact of [GOOD_CLIENT.client_id, '127.0.0.1', 'POST /oauth2/token', '401 invalid_client']) {

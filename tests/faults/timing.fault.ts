@@ -33,8 +33,7 @@ describe.each(['quiet', 'busy'] as const)('the time of a refusal on a %s machine
 });
 
 describe('the time of a refusal, with a planted difference', () => {
-  const run = <Outcome>(work: () => Promise<Outcome>) => work();
-  const verifier = new BcryptSecretVerifier({ run, cost: COST, costMax: COST, onCostFound: () => {} });
+  const verifier = new BcryptSecretVerifier({ cost: COST, costMax: COST, onCostFound: () => {} });
   const service = timedService({
     cost: COST,
     async verify(presented, stored) {

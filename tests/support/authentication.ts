@@ -4,11 +4,10 @@ import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cach
 import { AuthenticateBySecret, type AuthenticateBySecretParts } from '../../application/authenticate-by-secret.ts';
 import { UNLIMITED_ATTEMPTS } from '../../application/ports/attempts.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
-import { atOnce } from './at-once.ts';
 
 /** BCrypt at the lowest cost. Calls `onVerify` with the stored secret that it compares with. */
 export function watchedBcrypt(onVerify: (stored: Parameters<SecretVerifier['verify']>[1]) => void): SecretVerifier {
-  const bcrypt = new BcryptSecretVerifier({ run: atOnce, cost: 4, costMax: 14 });
+  const bcrypt = new BcryptSecretVerifier({ cost: 4, costMax: 14 });
   return {
     cost: bcrypt.cost,
     verify(presented, stored) {

@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
-import { ALL_REASONS, RESPONSES } from '../../adapters/http/server/http-refusal.ts';
+import { ALL_REASONS, type AnyReason, RESPONSES } from '../../adapters/http/server/http-refusal.ts';
+import { ALL_MEANINGS } from '../../adapters/http/status-page/reason-meanings.ts';
 import { aboutSetting } from '../../config/settings/about-setting.ts';
 import type { SettingsGroup } from '../../config/settings/read-environment.ts';
 import { SETTING_GROUPS } from './all-settings.ts';
@@ -58,14 +59,15 @@ function settingsTable(rows: SettingsGroup['rows']): string {
 
 /** A list for each response. */
 function reasonsLists(): string {
-  const reasons = Object.entries(ALL_REASONS);
+  const reasons = Object.keys(ALL_REASONS) as AnyReason[];
   const responseOf = (code: keyof typeof RESPONSES) => `${RESPONSES[code].status} \`${RESPONSES[code].error}\``;
   const codes = Object.keys(RESPONSES) as (keyof typeof RESPONSES)[];
   return [...new Set(codes.map(responseOf))]
     .map((response) => {
-      const given = reasons.filter(([, { code }]) => responseOf(code) === response);
-      const items = given.map(([reason, { description, meaning }]) => {
-        return `- **\`${reason}\`**: ${description === undefined ? '' : `"${description}". `}${meaning}`;
+      const given = reasons.filter((reason) => responseOf(ALL_REASONS[reason].code) === response);
+      const items = given.map((reason) => {
+        const { description } = ALL_REASONS[reason];
+        return `- **\`${reason}\`**: ${description === undefined ? '' : `"${description}". `}${ALL_MEANINGS[reason]}`;
       });
       return `## ${response}\n\n${items.join('\n')}\n`;
     })

@@ -1,4 +1,5 @@
-import type { AuditEvent, AuditLog, ChangeLog } from '../../application/ports/audit-log.ts';
+import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts';
+import type { ChangeLog } from '../../application/ports/change-log.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 
 /** Keeps all events of this process, oldest first. For tests only: it grows without bound. */

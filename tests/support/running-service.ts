@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { RsaSigner } from '../../adapters/jwt/algorithms.ts';
 import { SigningThreads } from '../../adapters/jwt/signing-threads.ts';
+import { jsonAuditLog } from '../../adapters/log/json-audit-log.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { buildService, type Service } from '../../config/build.ts';
 import { checksBeforeStart } from '../../config/checks.ts';
@@ -104,9 +105,13 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   // As in production, audit lines are on standard output unless there is a file for them.
   if (settings.AUDIT_FILE === undefined) {
     const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: 1 };
-    const writeLine = async (line: string) => write(line);
-    const lines = { write: writeLine, keep: writeLine };
-    part(core, PARTS.auditOutput, () => ({ lines, measured, checks: [], close: async () => {} }));
+    const writeLine = (line: string) => {
+      write(line);
+      return true;
+    };
+    const lines = { write: writeLine, keep: writeLine, writeRequired: async (line: string) => write(line) };
+    const auditLog = jsonAuditLog(lines, { isRequired: settings.AUDIT_REQUIRED });
+    part(core, PARTS.auditOutput, () => ({ auditLog, measured, checks: [], close: async () => {} }));
   }
   const built = await buildService({ ...configuration.value, ...limits }, { core, features });
   const service = await startProcess(built, settings, checksBeforeStart(settings, environment));

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { WEAK_SECRET } from '../../../application/client-lookup.ts';
 import type { ListedPage } from '../../../application/clients-program/list-clients.ts';
+import { WEAK_SECRET } from '../../../application/inspect-clients.ts';
 import type { ClientDocument } from '../../../domain/client-document.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import type { OutputStream } from '../outcome.ts';

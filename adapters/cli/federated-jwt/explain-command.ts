@@ -5,7 +5,7 @@ import {
   type AssertionCredentials,
   type AssertionType,
 } from '../../../application/ports/client-credentials.ts';
-import { REASONS } from '../../../domain/refusal.ts';
+import { MEANINGS } from '../../../application/refusal-meanings.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import { EXIT, type Output, Problem } from '../outcome.ts';
 import { shortened } from '../printable.ts';
@@ -125,7 +125,7 @@ function shown(value: unknown): string {
 
 /** What to do about a refusal, and what is easily overlooked. */
 function adviceOn({ reason, issuer, rules }: AssertionExplanation): string {
-  const advice = reason === undefined ? '' : REASONS[reason].meaning;
+  const advice = reason === undefined ? '' : MEANINGS[reason];
   if (reason === 'assertion_subject_unknown' && issuer?.preset === 'github-actions') {
     return `${advice} The subject of a repository has two spellings, with and without ids: each needs its own rule.`;
   }

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { CHANGING_REGISTRATIONS } from '../../../application/refusal-meanings.ts';
 import { type Exchange, sendRefusal } from '../server/exchange.ts';
-import { ALL_REASONS, httpRefusal } from '../server/http-refusal.ts';
+import { httpRefusal } from '../server/http-refusal.ts';
 import type { Access, Route } from '../server/koa-application.ts';
+import { ALL_MEANINGS } from './reason-meanings.ts';
 import type { ServiceStatus } from './service-status.ts';
 
 export const STATUS_PAGE_PATH = '/status';
@@ -94,9 +96,9 @@ const IN_FILE = ' Here, registrations are in `CLIENTS_FILE`: change it, and rest
 
 /** The reasons and what they mean, for a list of definitions. */
 function reasonList(howToChange: string): string {
-  return Object.entries(ALL_REASONS)
-    .map(([reason, { meaning, changes }]) => {
-      const text = codeIn(changes === undefined ? meaning : `${meaning}${howToChange}`);
+  return Object.entries(ALL_MEANINGS)
+    .map(([reason, meaning]) => {
+      const text = codeIn(CHANGING_REGISTRATIONS.has(reason) ? `${meaning}${howToChange}` : meaning);
       return `<dt id="reason-${reason}"><code>${reason}</code></dt><dd>${text}</dd>`;
     })
     .join('\n');

@@ -61,7 +61,7 @@ export async function openClientsDatabase(url: string, warn?: Warn) {
       merged: (one: string, other: string) => `(select coalesce(pg_catalog.jsonb_object_agg(key, value), '{}'::jsonb)
         from pg_catalog.jsonb_each(
           case pg_catalog.jsonb_typeof(${one}) when 'object' then ${one} else '{}'::jsonb end || ${other}) where pg_catalog.jsonb_typeof(value) <> 'null')`,
-      ownerOf: (column: string) => `(${column} ->> 'owner')`,
+      ownerOf: (column: string) => `(${column} ->> 'owner'::text)`,
     },
     async connect() {
       prepared ??= prepare();

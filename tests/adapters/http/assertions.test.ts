@@ -6,7 +6,7 @@ import { ASSERTION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/sec
 import { SystemMonotonicClock } from '../../../adapters/system/system.ts';
 import type { USED_ASSERTIONS_LIMITS } from '../../../application/ports/used-assertions.ts';
 import { PARTS } from '../../../config/parts.ts';
-import { slotRequest } from '../../contracts/verification-slots.ts';
+import { heldSlot, slotRequest } from '../../contracts/verification-slots.ts';
 import { ASSERTION_MISTAKES, assertionForm, KEY, PLATFORM, PLATFORM_KEY } from '../../support/assertion-mistakes.ts';
 import { compactJws, generateSigningKey, type Seal, sealedWith } from '../../support/assertions.ts';
 import { clientsTable } from '../../support/clients-table.ts';
@@ -902,7 +902,7 @@ describe('POST /oauth2/token: no capacity to verify assertions', () => {
         });
       expect((await good()).status).toBe(200);
       // Another client has the only slot until the flood has arrived, however fast this machine verifies.
-      const verification = await queue.acquire(slotRequest({ cost: 5 }));
+      const verification = await heldSlot(queue, slotRequest({ cost: 5 }));
       const flood = Array.from({ length: FLOOD }, () => requestToken(service().url, forgedRequestBody(forged)));
       const cached = await good();
       await Promise.any(flood.map(async (response) => expect((await response).status).toBe(503)));

@@ -10,7 +10,7 @@ import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/
 import type { AuditEvent, AuditLog } from '../../../application/ports/audit-log.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { PARTS } from '../../../config/parts.ts';
-import { slotRequest } from '../../contracts/verification-slots.ts';
+import { heldSlot } from '../../contracts/verification-slots.ts';
 import { openRawExchange, type RawExchange, readResponses } from '../../hostile/raw-exchange.ts';
 import { atOnce } from '../../support/at-once.ts';
 import { type FormFields, getAccessToken, type HttpResponse, requestToken, send, sendRaw } from '../../support/http.ts';
@@ -525,7 +525,7 @@ describe('token endpoint', () => {
 
     it('answers 503 with a Retry-After that spreads the next requests if it cannot verify secrets, and continues to serve a client whose secret is verified', async () => {
       expect((await requestToken(service().url, GOOD)).status).toBe(200);
-      const held = await queue.acquire(slotRequest());
+      const held = await heldSlot(queue);
       const flood = Array.from({ length: 20 }, (_, guess) =>
         requestToken(service().url, { ...GOOD, client_id: 'nobody', client_secret: `guess-${guess}` }),
       );

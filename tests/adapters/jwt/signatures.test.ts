@@ -27,7 +27,7 @@ import { describeAssertionVerifier } from '../../contracts/assertion-verifier.ts
 import { FORGED_TOKENS, NO_BEARER_TOKENS } from '../../hostile/forged-tokens.ts';
 import { encode, TokenForge } from '../../hostile/token-forge.ts';
 import { compactJws, generateSigningKey, parsed } from '../../support/assertions.ts';
-import { atOnce, threadsAtOnce } from '../../support/at-once.ts';
+import { threadsAtOnce } from '../../support/at-once.ts';
 import { CLAIMS } from '../../support/claims.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 import { knownKeyFactory } from '../../support/known-key.ts';
@@ -312,14 +312,14 @@ describe('forged tokens', () => {
 });
 
 describe('signatures of assertions', () => {
-  describeAssertionVerifier('NodeCryptoAssertionVerifier', () => new NodeCryptoAssertionVerifier({ run: atOnce }));
+  describeAssertionVerifier('NodeCryptoAssertionVerifier', () => new NodeCryptoAssertionVerifier());
 
   describe('NodeCryptoAssertionVerifier', () => {
     const assertionBy = ({ algorithm, seal }: ReturnType<typeof generateSigningKey>) =>
       parsed(compactJws({ alg: algorithm }, { sub: 'client', aud: 'issuer', exp: 1 }, seal));
 
     it('keeps the imported keys that verified something, and no others', async () => {
-      const verifier = new NodeCryptoAssertionVerifier({ run: atOnce });
+      const verifier = new NodeCryptoAssertionVerifier();
       const [right, wrong] = [generateSigningKey('ES256'), generateSigningKey('ES256')];
       await verifier.verify(assertionBy(wrong), [right.jwk]);
       await verifier.verify(assertionBy(wrong), []);
@@ -329,7 +329,7 @@ describe('signatures of assertions', () => {
     });
 
     it(`keeps at most ${IMPORTED_KEYS_MAX} imported keys, and verifies with every other one too`, async () => {
-      const verifier = new NodeCryptoAssertionVerifier({ run: atOnce });
+      const verifier = new NodeCryptoAssertionVerifier();
       const first = generateSigningKey('EdDSA');
       await verifier.verify(assertionBy(first), [first.jwk]);
       for (let count = 0; count < IMPORTED_KEYS_MAX + 10; count += 1) {
@@ -342,7 +342,7 @@ describe('signatures of assertions', () => {
     });
 
     it('keeps the keys that were used last', async () => {
-      const verifier = new NodeCryptoAssertionVerifier({ run: atOnce });
+      const verifier = new NodeCryptoAssertionVerifier();
       const [used, unused] = [generateSigningKey('RS256'), generateSigningKey('RS256')];
       for (const pair of [used, unused]) await verifier.verify(assertionBy(pair), [pair.jwk]);
       for (let count = 0; count < IMPORTED_KEYS_MAX - 1; count += 1) {
@@ -386,9 +386,7 @@ describe('signatures of assertions', () => {
             return 'the key';
           },
         };
-        expect(await new NodeCryptoAssertionVerifier({ run: atOnce }).verify(forged, [watched])).toBe(
-          'signature_wrong',
-        );
+        expect(await new NodeCryptoAssertionVerifier().verify(forged, [watched])).toBe('signature_wrong');
         // OpenSSL refuses at once what is not less than the modulus or not as long: a decoy is tried in place of the key.
         expect(imports).toEqual(used);
       },
@@ -397,12 +395,9 @@ describe('signatures of assertions', () => {
     it('tries keys for two milliseconds in one pass of the event loop, and goes on in the next one', async () => {
       let now = 0;
       // Each key takes a millisecond: the clock is read before and behind it.
-      const verifier = new NodeCryptoAssertionVerifier({
-        run: atOnce,
-        now: () => {
-          now += 1;
-          return now;
-        },
+      const verifier = new NodeCryptoAssertionVerifier(() => {
+        now += 1;
+        return now;
       });
       let passes = 0;
       let ended = false;
@@ -426,7 +421,7 @@ describe('signatures of assertions', () => {
         if (!ended) setImmediate(count);
       };
       setImmediate(count);
-      const verifier = new NodeCryptoAssertionVerifier({ run: atOnce });
+      const verifier = new NodeCryptoAssertionVerifier();
       const forged = parsed(compactJws({ alg: 'ES384' }, { sub: 'x', aud: 'y', exp: 1 }, () => randomBytes(96)));
       // 200 verifications take some tens of milliseconds.
       await Promise.all(Array.from({ length: 50 }, () => verifier.verify(forged, [])));
@@ -455,7 +450,7 @@ describe('signatures of assertions', () => {
       (alg, kid, bytes, cost) => {
         const header = { alg, ...(kid !== undefined && { kid }) };
         const forged = parsed(compactJws(header, { sub: 'x', aud: 'y', exp: 1 }, () => randomBytes(bytes)));
-        expect(new NodeCryptoAssertionVerifier({ run: atOnce }).cost(forged)).toBe(cost);
+        expect(new NodeCryptoAssertionVerifier().cost(forged)).toBe(cost);
       },
     );
   });

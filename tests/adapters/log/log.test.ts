@@ -22,7 +22,7 @@ import {
   openAuditFileAgain,
   programChangeLog,
 } from '../../../adapters/log/audit-file.ts';
-import { auditLine, jsonAuditLog } from '../../../adapters/log/json-audit-log.ts';
+import { auditLine } from '../../../adapters/log/json-audit-log.ts';
 import { createJsonLog, openLogLines } from '../../../adapters/log/json-log.ts';
 import { BUFFER_BYTES } from '../../../adapters/log/line-queue.ts';
 import { endsWithinLine, LineTarget, PIPE_BUF_BYTES } from '../../../adapters/log/line-target.ts';
@@ -463,7 +463,7 @@ describe('audit lines', () => {
     const output = openAudit({ AUDIT_FILE, AUDIT_REQUIRED }, { log, clock, onChange: () => {} });
     opened.push(output);
     return {
-      auditLog: jsonAuditLog(output.lines),
+      auditLog: output.auditLog,
       async setFull(isFull: boolean) {
         rmSync(AUDIT_FILE);
         symlinkSync(isFull ? '/dev/full' : path, AUDIT_FILE);

@@ -4,9 +4,8 @@ import { BcryptSecretVerifier } from '../../../adapters/secrets/bcrypt-secret-ve
 import { PlainSecretVerifier } from '../../../adapters/secrets/plain-secret-verifier.ts';
 import { StoredSecret } from '../../../domain/stored-secret.ts';
 import { describeSecretVerifier } from '../../contracts/secret-verifier.ts';
-import { atOnce } from '../../support/at-once.ts';
 
-const COSTS = { run: atOnce, cost: 4, costMax: 6 };
+const COSTS = { cost: 4, costMax: 6 };
 
 const hashed = async (secret: string) => StoredSecret.parse(await bcrypt.hash(secret, 4));
 const plain = async (secret: string) => StoredSecret.parse(`{noop}${secret}`);
@@ -35,7 +34,6 @@ describe('BcryptSecretVerifier', () => {
   it('adds the cost of a stored secret to every refusal, and reports it once', async () => {
     const found: number[] = [];
     const verifier = new BcryptSecretVerifier({
-      run: atOnce,
       cost: 5,
       costMax: 6,
       onCostFound: (cost) => found.push(cost),
@@ -53,7 +51,6 @@ describe('BcryptSecretVerifier', () => {
   it('has the costs of all stored secrets once they are known, with those that were found before, and no longer its own', async () => {
     const found: number[] = [];
     const verifier = new BcryptSecretVerifier({
-      run: atOnce,
       cost: 5,
       costMax: 8,
       onCostFound: (cost) => found.push(cost),
@@ -66,7 +63,7 @@ describe('BcryptSecretVerifier', () => {
   });
 
   it('never computes a cost above its limit: such a secret matches nothing, and does not change the cost of refusals', async () => {
-    const verifier = new BcryptSecretVerifier({ run: atOnce, cost: 4, costMax: 5 });
+    const verifier = new BcryptSecretVerifier({ cost: 4, costMax: 5 });
     const stored = StoredSecret.parse(await bcrypt.hash('a-secret', 6));
     expect(await verifier.verify('a-secret', stored)).toBe('unusable_stored');
     verifier.useCosts([6, 3, 0]);
@@ -80,7 +77,7 @@ describe('BcryptSecretVerifier', () => {
       return false;
     });
     try {
-      const verifier = new BcryptSecretVerifier({ run: atOnce, cost: 6, costMax: 8 });
+      const verifier = new BcryptSecretVerifier({ cost: 6, costMax: 8 });
       verifier.useCosts([8, 4, 6, 4]);
       const wrong = StoredSecret.parse(`$2y$06$${'a'.repeat(53)}`);
       const locked = StoredSecret.parse(`!$2b$06$${'a'.repeat(53)}`);
@@ -108,7 +105,7 @@ describe('BcryptSecretVerifier', () => {
     });
     try {
       for (let process = 0; process < 3; process += 1) {
-        const verifier = new BcryptSecretVerifier({ run: atOnce, cost: 4, costMax: 10 });
+        const verifier = new BcryptSecretVerifier({ cost: 4, costMax: 10 });
         verifier.useCosts([4, 10]);
         // Even if a secret matched such a hash, it would match no client.
         expect(await verifier.verify('a-guess', undefined)).toBe('mismatch');
@@ -123,6 +120,6 @@ describe('BcryptSecretVerifier', () => {
 
 describe('PlainSecretVerifier', () => {
   it('makes a refusal cost what the other verifier says', () => {
-    expect(new PlainSecretVerifier(new BcryptSecretVerifier({ run: atOnce, cost: 5, costMax: 6 })).cost).toBe(5);
+    expect(new PlainSecretVerifier(new BcryptSecretVerifier({ cost: 5, costMax: 6 })).cost).toBe(5);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { keyPeriods, keyTimes } from '../../../application/keys/key-ring-report.ts';
 import { keyChangeEvents } from '../../../application/keys-program/key-change-events.ts';
 import { keyStateOf, rotationsOf } from '../../../application/keys-program/ring-records.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
@@ -81,14 +82,19 @@ describe('a start', () => {
     const [unread, unknown] = ['the key ring could not be read yet', 'no key of the ring is known'];
     expect(ring.whyNotSigning()).toEqual({ code: 'ring_unread', text: unread, fix: RING_FIX });
     expect(ring.whyNotVerifying()).toEqual({ code: 'no_key', text: unknown, fix: RING_FIX });
-    expect(ring.times()).toEqual({ age: undefined, end: undefined, rotation: undefined, directoryAge: undefined });
-    expect([ring.size, ring.maxAgeSeconds(), ring.isDue()]).toEqual([0, 0, true]);
+    expect(keyTimes(ring.view())).toEqual({
+      age: undefined,
+      end: undefined,
+      rotation: undefined,
+      directoryAge: undefined,
+    });
+    expect([ring.view().verifying.length, ring.maxAgeSeconds(), ring.isDue()]).toEqual([0, 0, true]);
     shared.fault = 'none';
     await ring.advance();
     expect([ring.whyNotSigning(), ring.whyNotVerifying(), ring.note()]).toEqual([undefined, undefined, undefined]);
-    expect([ring.size, ring.isDue()]).toEqual([1, true]);
+    expect([ring.view().verifying.length, ring.isDue()]).toEqual([1, true]);
     await ring.advance();
-    expect([ring.size, ring.isDue()]).toEqual([2, false]);
+    expect([ring.view().verifying.length, ring.isDue()]).toEqual([2, false]);
   });
 });
 
@@ -201,7 +207,7 @@ describe('a rotation', () => {
     expect(await signingKid(ring)).toBe(shared.rows[0]?.kid);
     await away(1_000);
     expect(await signingKid(ring)).toBe(shared.rows[1]?.kid);
-    expect(ring.times().end).toBe(1);
+    expect(keyTimes(ring.view()).end).toBe(1);
     await away(1);
     await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
     const text = 'no key of the ring may sign any more, and none could be added';
@@ -539,19 +545,19 @@ describe('the key set', () => {
     const start = clock.now();
     const [first, second] = shared.rows.map(({ kid }) => kid);
     const common = { alg: 'RS256' };
-    expect(ring.periods()).toEqual([
+    expect(keyPeriods(ring.view())).toEqual([
       { ...common, kid: first, state: 'signing', from: start, until: start + 1_000 },
       { ...common, kid: second, state: 'published', from: start, until: start + 1_000 },
     ]);
     await pass(clock, 1_000, ring);
-    expect(ring.periods()).toEqual([
+    expect(keyPeriods(ring.view())).toEqual([
       { ...common, kid: first, state: 'retired', from: start, until: start + 1_360 },
       { ...common, kid: second, state: 'signing', from: start + 1_000, until: start + 2_000 },
       { ...common, kid: shared.rows[2]?.kid, state: 'published', from: start + 1_000, until: start + 2_000 },
     ]);
-    expect(ring.times()).toEqual({ age: 0, end: 2_000, rotation: 1_000, directoryAge: 0 });
+    expect(keyTimes(ring.view())).toEqual({ age: 0, end: 2_000, rotation: 1_000, directoryAge: 0 });
     clock.advance(7.5);
-    expect(ring.times()).toEqual({ age: 7, end: 1_993, rotation: 993, directoryAge: 7 });
+    expect(keyTimes(ring.view())).toEqual({ age: 7, end: 1_993, rotation: 993, directoryAge: 7 });
   });
 
   it('has no end where keys are not followed by others, and periods by the clock of day', async () => {
@@ -559,10 +565,10 @@ describe('the key set', () => {
     clock.setWall(100.4);
     const ring = await freshKeyRing({ clock });
     const from = clock.now() + 100;
-    expect(ring.periods()).toEqual([
+    expect(keyPeriods(ring.view())).toEqual([
       { kid: await signingKid(ring), alg: 'RS256', state: 'signing', from, until: null },
     ]);
-    expect(ring.times()).toEqual({ age: 0, end: undefined, rotation: undefined, directoryAge: 0 });
+    expect(keyTimes(ring.view())).toEqual({ age: 0, end: undefined, rotation: undefined, directoryAge: 0 });
   });
 
   it('is in the order of the key ids', async () => {

@@ -115,13 +115,11 @@ describe('the metrics of the service as a whole', () => {
 
   it('leave out what is not known: before the first key, without rotation, without a clock to compare with', async () => {
     const unknown = { age: undefined, end: undefined, rotation: undefined, directoryAge: undefined };
-    const ring = (times: typeof unknown | Record<string, number>, size: number) =>
-      ({ clockOffsetSeconds: () => undefined, size, times: () => times }) as never;
-    const atFirst = await samplesOf((values) => measureKeys(ring(unknown, 0), values));
+    const atFirst = await samplesOf((values) => measureKeys(values, unknown, { trusted: 0, clockOffset: undefined }));
     const names = atFirst.map(({ name }) => name);
     expect(names.filter((name) => /signing_key|directory_age|clock_offset_seconds$/.test(name))).toEqual([]);
     const times = { age: 5, end: 3_600, rotation: 1, directoryAge: 7 };
-    const known = await samplesOf((values) => measureKeys(ring(times, 3), values));
+    const known = await samplesOf((values) => measureKeys(values, times, { trusted: 3, clockOffset: undefined }));
     const value = (name: string) => total(known, name);
     expect(value('auth_trusted_keys')).toBe(3);
     expect(value('auth_signing_key_age_seconds')).toBe(5);
