@@ -4,7 +4,7 @@ import type { KeyHandle, SigningKey } from '../../application/ports/key-provider
 import type { AssertionAlgorithm } from '../../domain/public-jwk.ts';
 import { MODULUS_BITS_MAX, MODULUS_BITS_MIN, TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../domain/token-key.ts';
 import { ecdsaDerSignature, es256Signature } from './ecdsa-der-signature.ts';
-import type { SigningThreads } from './signing-threads.ts';
+import { SIGNING_INPUT_MAX, type SigningThreads } from './signing-threads.ts';
 
 export type RsaSigner = Pick<SigningThreads, 'sign'>;
 
@@ -40,7 +40,9 @@ const verifyInPool: (digest: string, data: Buffer, key: KeyObject, signature: Bu
 const bytesOf = (input: string) => Buffer.from(input, 'latin1');
 const encoded = (signature: Buffer) => signature.toString('base64url');
 
-const inThread = (by: SignKeyObjectInput, threads: RsaSigner) => (input: string) => threads.sign(by, input);
+/** A longer token is refused when it is signed, so its client gets none, and may hold up the event loop for a signature. */
+const inThread = (by: SignKeyObjectInput, threads: RsaSigner) => async (input: string) =>
+  input.length > SIGNING_INPUT_MAX ? encoded(sign('sha256', bytesOf(input), by)) : threads.sign(by, input);
 
 /** How node:crypto signs and verifies by each algorithm (RFC 7518 sections 3.3 to 3.5, RFC 8037 section 3.1). */
 export const ALGORITHMS: Readonly<Record<AssertionAlgorithm, Verification> & Record<TokenAlgorithm, Signature>> = {

@@ -1,89 +1,83 @@
 import type { SignKeyObjectInput } from 'node:crypto';
-import { setImmediate as nextPass } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-
-/** Makes a signature by SHA-256 over a signing input. Runs in a thread, which gets its text and nothing else of this module. */
-export type Sign = (input: Uint8Array, by: SignKeyObjectInput) => Uint8Array;
-
-const signByRsa: Sign = (input, by) => process.getBuiltinModule('node:crypto').sign('sha256', input, by);
-
-/** What a thread gets. The key comes with each batch, so that no thread signs with an old one. */
-interface Batch {
-  readonly by: SignKeyObjectInput;
-  readonly inputs: readonly string[];
-}
-
-/** Runs in a thread, likewise. Replies to each batch with its signatures. */
-function signBatches(sign: Sign): void {
-  const { parentPort } = process.getBuiltinModule('node:worker_threads');
-  parentPort?.on('message', ({ by, inputs }: Batch) => {
-    const signatures = inputs.map((input) => Buffer.from(sign(Buffer.from(input, 'latin1'), by)));
-    parentPort.postMessage(signatures.map((signature) => signature.toString('base64url')));
-  });
-}
+import {
+  FIRST_THREAD,
+  FREE,
+  type NumberedKey,
+  type SharedJobs,
+  type Sign,
+  type SigningThreadData,
+  signByRsa,
+  signLoop,
+  WAITING,
+} from './sign-loop.ts';
 
 /** In the log. */
 const NAME = 'signing threads';
 
-/** Megabytes. A thread keeps nothing from one batch to the next. */
+/** Megabytes. A thread keeps nothing from one signature to the next. */
 const HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
 
-/** Signatures that a thread makes for one message: with a key of 2,048 bits, in about 5 ms. */
-const BATCH_SIZE = 16;
-
-/** Signatures in progress: more than requests may be in progress. */
+/** Signatures in progress: more than requests may be in progress. A power of two, so that numbers of jobs may overflow. */
 export const SIGNATURES_MAX = 1_024;
+
+/** Bytes of a signing input: more than a token may have. */
+export const SIGNING_INPUT_MAX = 8_192;
+
+/** The key that signs now, and the one before it, whose last jobs may still wait. */
+const KEYS_MAX = 2;
+
+/** Each report wakes the event loop, and four signatures take a millisecond. */
+const REPORT_AFTER = 4;
 
 /** Milliseconds after which no further signature may wait behind one: its caller would have lost patience. */
 const WAITED_MS_MAX = 1_000;
 
 interface Job extends PromiseWithResolvers<string> {
-  readonly by: SignKeyObjectInput;
-  readonly input: string;
   /** In milliseconds of a clock that nobody sets. */
   readonly since: number;
 }
 
-interface Thread {
-  /** Undefined before it is started, and after it has ended. */
-  worker: Worker | undefined;
-  /** The batch that it signs. */
-  jobs: readonly Job[];
-}
-
 /**
- * Threads that make signatures by RSA, first in, first out. A batch has what the event loop has read in one pass: a message for
- * each signature would cost the event loop as much as the rest of a token (decision 0210). A thread that ends fails its batch, and
- * is started again for the next one. None keeps the process alive while it has nothing to sign.
+ * Threads that make signatures by RSA, first in, first out. They take their work from shared memory, since a message for each
+ * signature would cost the event loop as much as the rest of a token (decision 0210). A thread that ends fails the signature that
+ * it made, and is replaced. None keeps the process alive while there is nothing to sign.
  */
 export class SigningThreads {
   readonly #code: string;
   readonly #now: () => number;
-  readonly #threads: readonly Thread[];
-  #waiting: Job[] = [];
-  #isScheduled = false;
+  readonly #workers: (Worker | undefined)[];
+  readonly #shared = createSharedJobs();
+  readonly #data = Buffer.from(this.#shared.data.buffer);
+  /** By slot; undefined once its caller has the signature. */
+  readonly #jobs: (Job | undefined)[] = Array(SIGNATURES_MAX).fill(undefined);
+  /** Jobs that were ever published, and the first of them whose caller still waits. */
+  #published = 0;
+  #oldest = 0;
+  #keys: readonly NumberedKey[] = [];
+  #keysNumbered = 0;
   #isClosed = false;
 
   /**
-   * @param sign what signs in a thread.
+   * @param createSign makes what signs in a thread, which gets nothing but the text of this function.
    * @param now milliseconds of a clock that nobody sets.
    */
-  constructor(count: number, sign = signByRsa, now = () => performance.now()) {
+  constructor(count: number, createSign: () => Sign = signByRsa, now = () => performance.now()) {
     // As text: a thread that reads its code from a file of TypeScript takes 22 MB.
-    this.#code = `(${signBatches})(${sign})`;
+    this.#code = `(${signLoop})(${createSign})`;
     this.#now = now;
-    this.#threads = Array.from({ length: count }, () => ({ worker: undefined, jobs: [] }));
+    this.#workers = Array(count).fill(undefined);
   }
 
-  /** Signatures that wait or are made, at most {@link SIGNATURES_MAX}. */
+  /** Signatures in progress, at most {@link SIGNATURES_MAX}. */
   get inProgress(): number {
-    return this.#threads.reduce((sum, { jobs }) => sum + jobs.length, this.#waiting.length);
+    return this.#published - this.#oldest;
   }
 
   /** Starts the threads ahead of the first signature. Throws the system's error where it has no more threads. */
   start(): void {
-    for (const thread of this.#threads) thread.worker ??= this.#startWorker(thread);
+    for (const [index, worker] of this.#workers.entries()) this.#workers[index] = worker ?? this.#startWorker(index);
   }
 
   /**
@@ -93,94 +87,171 @@ export class SigningThreads {
    * @throws DependencyUnavailable if too many signatures wait, or for too long, the thread ends, or the service stops.
    */
   async sign(by: SignKeyObjectInput, input: string): Promise<string> {
-    // After the process was stopped, signatures may be ready whose messages have not been read yet.
-    if (this.#isLate()) await nextPass();
     if (this.#isClosed) throw unavailable('the service stops');
-    if (this.#isLate()) throw unavailable('signatures wait for too long');
-    if (this.inProgress >= SIGNATURES_MAX) throw unavailable('too many signatures wait');
-    const job = { by, input, since: this.#now(), ...Promise.withResolvers<string>() };
-    this.#waiting.push(job);
-    this.#schedule();
+    if (this.inProgress === SIGNATURES_MAX) throw unavailable('too many signatures wait');
+    const since = this.#now();
+    // After the process was stopped, signatures may be ready that no message has told of yet.
+    if (this.#isLate(since)) this.#deliver();
+    if (this.#isLate(since)) throw unavailable('signatures wait for too long');
+    if (input.length > SIGNING_INPUT_MAX) throw new RangeError('a signing input is too long');
+    this.#ensureThread();
+    const job = { since, ...Promise.withResolvers<string>() };
+    this.#publish(job, this.#numberOf(by), input);
     return job.promise;
   }
 
   /** Ends the threads. Refuses the signatures in progress, and new ones. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    refuse(this.#waiting.splice(0), new Error('the service stops'));
-    await Promise.all(this.#threads.map(({ worker }) => worker?.terminate()));
+    await Promise.all(this.#workers.map((worker) => worker?.terminate()));
+    this.#fail(() => true, new Error('the service stops'));
   }
 
-  #isLate(): boolean {
-    const latest = this.#now() - WAITED_MS_MAX;
-    const isOld = ([first]: readonly Job[]) => first !== undefined && first.since < latest;
-    return isOld(this.#waiting) || this.#threads.some(({ jobs }) => isOld(jobs));
+  #jobAt(job: number): Job | undefined {
+    return this.#jobs[job % SIGNATURES_MAX];
   }
 
-  #schedule(): void {
-    if (this.#isScheduled || this.#waiting.length === 0) return;
-    this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.#sendBatches();
-    });
+  #isLate(now: number): boolean {
+    return now - (this.#jobAt(this.#oldest)?.since ?? now) > WAITED_MS_MAX;
   }
 
-  /** Divides what waits among the threads that have nothing to sign. All jobs of a batch have the same key. */
-  #sendBatches(): void {
-    if (this.#waiting.length === 0) return;
-    this.#ensureThread();
-    const idle = this.#threads.filter(({ worker, jobs }) => worker !== undefined && jobs.length === 0);
-    for (const [position, thread] of idle.entries()) {
-      const [first] = this.#waiting;
-      if (first === undefined) return;
-      const ofAnother = this.#waiting.findIndex(({ by }) => by !== first.by);
-      const share = Math.ceil(this.#waiting.length / (idle.length - position));
-      const size = Math.min(BATCH_SIZE, share, ofAnother === -1 ? Infinity : ofAnother);
-      thread.jobs = this.#waiting.splice(0, size);
-      thread.worker?.ref();
-      thread.worker?.postMessage({ by: first.by, inputs: thread.jobs.map(({ input }) => input) } satisfies Batch);
-    }
-  }
-
-  /** Some threads are enough: the next batch tries to start the others again. */
+  /** Some threads are enough: the next call tries to start the others again. */
   #ensureThread(): void {
     try {
       this.start();
     } catch (fault) {
-      if (this.#threads.every(({ worker }) => worker === undefined)) refuse(this.#waiting.splice(0), fault);
+      if (!this.#isRunning()) throw new DependencyUnavailable(NAME, fault);
     }
   }
 
-  #startWorker(thread: Thread): Worker {
-    const options = { eval: true, name: 'signing', execArgv: [], env: {}, resourceLimits: HEAP };
+  #isRunning(): boolean {
+    return this.#workers.some((worker) => worker !== undefined);
+  }
+
+  #numberOf(by: SignKeyObjectInput): number {
+    const known = this.#keys.find((key) => key.by === by);
+    if (known !== undefined) return known.number;
+    this.#keysNumbered += 1;
+    const key = { number: this.#keysNumbered, by };
+    this.#keys = [...this.#keys, key].slice(-KEYS_MAX);
+    for (const worker of this.#workers) worker?.postMessage(key);
+    return key.number;
+  }
+
+  #publish(job: Job, key: number, input: string): void {
+    if (this.inProgress === 0) for (const worker of this.#workers) worker?.ref();
+    const { published, states, keys, lengths } = this.#shared;
+    const slot = this.#published % SIGNATURES_MAX;
+    this.#jobs[slot] = job;
+    keys[slot] = key;
+    lengths[slot] = this.#data.write(input, slot * SIGNING_INPUT_MAX, 'latin1');
+    Atomics.store(states, slot, WAITING);
+    this.#published += 1;
+    Atomics.store(published, 0, this.#published | 0);
+    Atomics.notify(published, 0, 1);
+  }
+
+  /** Gives each caller the signature that is ready. A thread may be ahead of the one that has the oldest job. */
+  #deliver(): void {
+    const { states } = this.#shared;
+    for (let number = this.#oldest; number < this.#published; number += 1) {
+      const slot = number % SIGNATURES_MAX;
+      const state = Atomics.load(states, slot);
+      if (state === WAITING) break;
+      const start = slot * SIGNING_INPUT_MAX;
+      if (state < 0) this.#end(slot)?.resolve(this.#data.toString('base64url', start, start - state));
+    }
+    this.#passEnded();
+  }
+
+  /** Refuses the jobs whose slots have such a state. Returns whether there is one. */
+  #fail(isFailed: (state: number) => boolean, cause: unknown): boolean {
+    const { states } = this.#shared;
+    let hasFailed = false;
+    for (let number = this.#oldest; number < this.#published; number += 1) {
+      const slot = number % SIGNATURES_MAX;
+      if (!isFailed(Atomics.load(states, slot))) continue;
+      this.#end(slot)?.reject(new DependencyUnavailable(NAME, cause));
+      hasFailed = true;
+    }
+    this.#passEnded();
+    return hasFailed;
+  }
+
+  #end(slot: number): Job | undefined {
+    const job = this.#jobs[slot];
+    this.#jobs[slot] = undefined;
+    Atomics.store(this.#shared.states, slot, FREE);
+    return job;
+  }
+
+  #passEnded(): void {
+    while (this.inProgress > 0 && this.#jobAt(this.#oldest) === undefined) this.#oldest += 1;
+    // Not while they end: the process could end before, and what is closed after them would stay open.
+    if (this.inProgress === 0 && !this.#isClosed) for (const worker of this.#workers) worker?.unref();
+  }
+
+  #startWorker(index: number): Worker {
+    const self = FIRST_THREAD + index;
+    const workerData: SigningThreadData = {
+      jobs: this.#shared,
+      self,
+      waiting: WAITING,
+      keys: this.#keys,
+      keysMax: KEYS_MAX,
+      reportAfter: REPORT_AFTER,
+    };
+    const options = { eval: true, name: 'signing', workerData, execArgv: [], env: {}, resourceLimits: HEAP };
     const worker = new Worker(this.#code, options);
     let cause: unknown;
-    worker.on('message', (signatures: readonly string[]) => {
-      const { jobs } = thread;
-      thread.jobs = [];
-      if (!this.#isClosed) worker.unref();
-      // The thread goes on before its signatures become responses.
-      this.#sendBatches();
-      for (const [position, { resolve }] of jobs.entries()) resolve(signatures[position] as string);
+    worker.on('message', () => {
+      Atomics.store(this.#shared.isReported, 0, 0);
+      this.#deliver();
     });
     worker.on('error', (fault) => {
       cause = fault;
     });
     worker.on('exit', () => {
-      const { jobs } = thread;
-      [thread.worker, thread.jobs] = [undefined, []];
-      refuse(jobs, new Error('a thread has ended', { cause }));
-      this.#schedule();
+      this.#workers[index] = undefined;
+      this.#replace(self, new Error('a thread has ended', { cause }));
     });
     // Behind the listeners: one for messages would keep the process alive.
-    worker.unref();
+    if (this.inProgress === 0) worker.unref();
     return worker;
+  }
+
+  /** After the end of a thread. */
+  #replace(thread: number, cause: Error): void {
+    // Its last report may be lost.
+    Atomics.store(this.#shared.isReported, 0, 0);
+    this.#deliver();
+    const hasSigned = this.#fail((state) => state === thread, cause);
+    if (this.#isClosed || this.inProgress === 0) return;
+    try {
+      // A thread that ends before it has anything to sign would only end again.
+      if (hasSigned) this.start();
+    } catch {
+      // The next call tries it again.
+    }
+    if (!this.#isRunning()) this.#fail(() => true, cause);
+    // It may have been woken for a job that it has not taken.
+    Atomics.notify(this.#shared.published, 0);
   }
 }
 
-function refuse(jobs: readonly Job[], cause: unknown): void {
-  for (const { reject } of jobs) reject(new DependencyUnavailable(NAME, cause));
+function createSharedJobs(): SharedJobs {
+  const numbers = (count: number) => new Int32Array(new SharedArrayBuffer(4 * count));
+  return {
+    published: numbers(1),
+    passed: numbers(1),
+    unreported: numbers(1),
+    isReported: numbers(1),
+    states: numbers(SIGNATURES_MAX),
+    keys: numbers(SIGNATURES_MAX),
+    lengths: numbers(SIGNATURES_MAX),
+    slotBytes: SIGNING_INPUT_MAX,
+    data: new Uint8Array(new SharedArrayBuffer(SIGNATURES_MAX * SIGNING_INPUT_MAX)),
+  };
 }
 
 function unavailable(reason: string): DependencyUnavailable {

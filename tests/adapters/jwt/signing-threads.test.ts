@@ -3,10 +3,11 @@ import { generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate as nextPass } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
-import { SIGNATURES_MAX, type Sign, SigningThreads } from '../../../adapters/jwt/signing-threads.ts';
+import type { Sign } from '../../../adapters/jwt/sign-loop.ts';
+import { SIGNATURES_MAX, SigningThreads } from '../../../adapters/jwt/signing-threads.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 
@@ -18,15 +19,15 @@ const isSignedBy = (key: KeyObject, input: string, signature: string) =>
   verify('sha256', Buffer.from(input), key, Buffer.from(signature, 'base64url'));
 
 /** Its signature is the input. */
-const repeat: Sign = (input) => Uint8Array.from(input);
-const never: Sign = () => {
+const repeat = (): Sign => (input) => Uint8Array.from(input);
+const never = (): Sign => () => {
   for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 };
 const signatureOf = (input: string) => Buffer.from(input).toString('base64url');
 
 const opened: SigningThreads[] = [];
-function open(count: number, sign?: Sign, now?: () => number): SigningThreads {
-  const threads = new SigningThreads(count, sign, now);
+function open(count: number, createSign?: () => Sign, now?: () => number): SigningThreads {
+  const threads = new SigningThreads(count, createSign, now);
   opened.push(threads);
   return threads;
 }
@@ -48,7 +49,7 @@ describe('signing threads', () => {
     );
   });
 
-  it('give each caller its own signature, also of long inputs', async () => {
+  it('give each caller its own signature, many times around the ring', async () => {
     const threads = open(3, repeat);
     const callers = numbers(100).map(async (caller) => {
       for (const call of numbers(50)) {
@@ -69,16 +70,22 @@ describe('signing threads', () => {
   });
 
   it('deliver what is ready while another thread still signs an older one', async () => {
-    const threads = open(2, (input) => {
+    const threads = open(2, () => (input) => {
       if (String.fromCharCode(...input) === 'slow')
         for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
       return Uint8Array.from(input);
     });
     const slow = expect(threads.sign(BY_ONE, 'slow')).rejects.toThrow(DependencyUnavailable);
     for (const input of numbers(50)) expect(await threads.sign(BY_ONE, input)).toBe(signatureOf(input));
-    expect(threads.inProgress).toBe(1);
+    expect(threads.inProgress).toBe(51);
     await threads.close();
     await slow;
+  });
+
+  it('refuse an input that is longer than any token', async () => {
+    const threads = open(1, repeat);
+    await expect(threads.sign(BY_ONE, 'x'.repeat(8_193))).rejects.toThrow(RangeError);
+    expect(await threads.sign(BY_ONE, 'x'.repeat(8_192))).toBe(signatureOf('x'.repeat(8_192)));
   });
 
   it('refuse a signature while too many wait', async () => {
@@ -107,23 +114,48 @@ describe('signing threads', () => {
   it('refuse none behind one that is ready, though the process was stopped before its caller got it', async () => {
     const time = { ms: 0 };
     const folder = mkdtempSync(join(tmpdir(), 'signing-threads-'));
-    const sign: Sign = (input) => {
+    const createSign = (): Sign => (input) => {
       const { writeFileSync } = process.getBuiltinModule('node:fs');
-      // Once the thread has replied.
-      setImmediate(() => writeFileSync(String.fromCharCode(...input), ''));
+      const text = String.fromCharCode(...input);
+      if (text.startsWith('/')) writeFileSync(text, '');
       return Uint8Array.from(input);
     };
-    const threads = open(1, sign, () => time.ms);
-    const [replied, last] = ['replied', 'last'].map((name) => join(folder, name)) as [string, string];
-    const ready = threads.sign(BY_ONE, replied);
-    await nextPass();
+    const threads = open(1, createSign, () => time.ms);
+    const ready = threads.sign(BY_ONE, 'ready');
+    time.ms = 500;
+    const begun = join(folder, 'begun');
+    const next = threads.sign(BY_ONE, begun);
     // The event loop does not run meanwhile, as if the process were stopped.
-    while (!existsSync(replied));
+    while (!existsSync(begun));
     time.ms = 1_400;
-    expect(await threads.sign(BY_ONE, last)).toBe(signatureOf(last));
-    expect(await ready).toBe(signatureOf(replied));
-    await threads.close();
+    expect(await threads.sign(BY_ONE, 'last')).toBe(signatureOf('last'));
+    expect(await Promise.all([ready, next])).toEqual(['ready', begun].map(signatureOf));
     rmSync(folder, { recursive: true });
+  });
+
+  it('sign each input once, wherever the system halts a thread for a moment', async () => {
+    const halting = (): Sign => {
+      const never = new Int32Array(new SharedArrayBuffer(4));
+      const { wait } = Atomics;
+      for (const name of ['load', 'store', 'add', 'exchange', 'compareExchange'] as const) {
+        const operation = Atomics[name] as (...args: unknown[]) => number;
+        const halted = (...args: unknown[]) => {
+          const result = operation(...args);
+          if (Math.random() < 0.1) wait(never, 0, 0, 1);
+          return result;
+        };
+        Object.assign(Atomics, { [name]: halted });
+      }
+      return (input) => Uint8Array.from(input);
+    };
+    const threads = open(3, halting);
+    const callers = numbers(4).map(async (caller) => {
+      for (const call of numbers(300)) {
+        expect(await threads.sign(BY_ONE, `${caller}.${call}`)).toBe(signatureOf(`${caller}.${call}`));
+      }
+    });
+    await Promise.all(callers);
+    expect(threads.inProgress).toBe(0);
   });
 
   it('refuse signatures once they are closed, also those in progress', async () => {
@@ -169,7 +201,7 @@ describe('signing threads', () => {
   it('keep the process alive until all are closed', () => {
     const script = `
       const { SigningThreads } = await import(${JSON.stringify(new URL('../../../adapters/jwt/signing-threads.ts', import.meta.url))});
-      const threads = new SigningThreads(4, (input) => Uint8Array.from(input));
+      const threads = new SigningThreads(4, () => (input) => Uint8Array.from(input));
       threads.sign({}, 'input').then(() => threads.close()).then(() => console.log('closed'));
     `;
     const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { timeout: 60_000 });
@@ -178,41 +210,61 @@ describe('signing threads', () => {
 });
 
 describe('a signing thread that ends', () => {
-  it.each<[string, Sign]>([
+  it.each<[string, () => Sign]>([
     [
       'by an exception',
-      (input) => {
+      () => (input) => {
         if (input.length > 4) throw new Error('broken');
         return Uint8Array.from(input);
       },
     ],
     [
       'by itself',
-      (input) => {
+      () => (input) => {
         if (input.length > 4) process.exit(1);
         return Uint8Array.from(input);
       },
     ],
     [
       'since its memory is full',
-      (input) => {
+      () => (input) => {
         const all: number[][] = [];
         while (input.length > 4) all.push(new Array(1_000).fill(Math.random()));
         return Uint8Array.from(input);
       },
     ],
-  ])('%s fails its own batch, and is replaced for those that wait', async (_how, sign) => {
-    const threads = open(1, sign);
-    const inputs = ['broken', ...numbers(40)];
+  ])('%s fails its own signature, and is replaced for those that wait', async (_how, createSign) => {
+    const threads = open(1, createSign);
+    const inputs = ['a', 'broken', 'b', 'c', 'broken too', 'd'];
     const outcomes = await Promise.allSettled(inputs.map((input) => threads.sign(BY_ONE, input)));
     expect(outcomes).toMatchObject(
-      inputs.map((input, position) =>
-        position < 16
+      inputs.map((input) =>
+        input.length > 4
           ? { status: 'rejected', reason: { dependency: 'signing threads' } }
           : { status: 'fulfilled', value: signatureOf(input) },
       ),
     );
     expect(await threads.sign(BY_ONE, 'next')).toBe(signatureOf('next'));
+  });
+
+  it('before it has taken what it was woken for, leaves it to the others', async () => {
+    const endWhenWoken = (): Sign => {
+      const { workerData } = process.getBuiltinModule('node:worker_threads');
+      const { wait } = Atomics;
+      const waitAndEnd = (...args: [Int32Array, number, number]) => {
+        const outcome = wait(...args);
+        if (workerData.self === 2 && outcome === 'ok') throw new Error('ends');
+        return outcome;
+      };
+      Object.assign(Atomics, { wait: waitAndEnd });
+      return (input) => Uint8Array.from(input);
+    };
+    const threads = open(2, endWhenWoken);
+    for (const input of numbers(40)) {
+      expect(await threads.sign(BY_ONE, input)).toBe(signatureOf(input));
+      // Mostly both threads wait by then, and the one that has waited for longer is woken.
+      await delay(2);
+    }
   });
 
   it('fails each signature as long as no thread can start', async () => {
