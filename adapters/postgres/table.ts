@@ -12,33 +12,26 @@ import { findSchemaRisks } from './shared-schemas.ts';
 import type { TableProbe } from './table-health.ts';
 
 /** A table that the service uses, and creates if it is missing. */
-export interface TableDefinition<Property extends string = string> {
+export interface TableDefinition {
   readonly name: string;
   readonly schema: EntitySchema;
-  /** The columns, by property of the record. An existing table must have them; it may have more. */
-  readonly columns: Readonly<Record<Property, string>>;
+  /** An existing table must have them; it may have more. */
+  readonly columns: readonly string[];
   /** Columns that an existing table may lack. */
   readonly optional: readonly string[];
-  /** Reads every column as text under the name of its property: numbers beyond 2^53 keep their digits. */
-  readonly selectList: string;
   /** What the service does with the rows. Others write what it only reads: such a table comes first, and has a shape that is checked. */
   readonly access: 'read' | 'read and write';
 }
 
 /** A table with everything that statements need from its schema. */
-export function defineTable<Properties extends Readonly<Record<string, unknown>>>(
-  schema: EntitySchema & { readonly properties: Properties },
+export function defineTable(
+  schema: EntitySchema,
   access: TableDefinition['access'],
   optional: readonly string[] = [],
-): TableDefinition<keyof Properties & string> {
-  const names = Object.keys(schema.properties) as (keyof Properties & string)[];
-  const columnOf = (name: keyof Properties & string) => schema.properties[name].fieldName ?? name;
-  const columns = Object.fromEntries(names.map((name) => [name, columnOf(name)])) as Record<
-    (typeof names)[number],
-    string
-  >;
-  const selectList = names.map((name) => `${columns[name]}::text as "${name}"`).join(', ');
-  return { name: schema.tableName, schema, columns, optional, selectList, access };
+): TableDefinition {
+  const properties = Object.entries(schema.properties);
+  const columns = properties.map(([name, { fieldName = name }]) => fieldName);
+  return { name: schema.tableName, schema, columns, optional, access };
 }
 
 interface Column {
@@ -119,7 +112,7 @@ export async function openTable(
 
 /** Takes the lock and needs the privileges of every read of the table. */
 function readNoRow({ name, columns, optional }: TableDefinition): Statement {
-  const always = Object.values(columns).filter((column) => !optional.includes(column));
+  const always = columns.filter((column) => !optional.includes(column));
   return { text: `select ${always.join(', ')} from ${name} limit 0` };
 }
 
@@ -137,11 +130,10 @@ function useNoRow(table: TableDefinition, isSuspected: boolean): Statement {
   const { name, access, columns } = table;
   const patience = `set local lock_timeout = ${PROBE_LOCK_MS}`;
   if (access !== 'read and write') return { text: `${patience}; ${readNoRow(table).text}` };
-  const names = Object.values(columns);
-  const insert = `${patience}; insert into ${name} (${names.join(', ')})`;
-  if (!isSuspected) return { text: `${insert} select ${names.join(', ')} from ${name} limit 0` };
+  const insert = `${patience}; insert into ${name} (${columns.join(', ')})`;
+  if (!isSuspected) return { text: `${insert} select ${columns.join(', ')} from ${name} limit 0` };
   return {
-    text: `begin; ${insert} values (${names.map(() => ANY_VALUE).join(', ')}); rollback`,
+    text: `begin; ${insert} values (${columns.map(() => ANY_VALUE).join(', ')}); rollback`,
     leavesTransaction: true,
   };
 }
@@ -217,7 +209,7 @@ function assertUsable(definition: TableDefinition, found: readonly Column[]): vo
   const { name: table, columns, optional, access } = definition;
   if (found.length === 0) throw missing(table, access === 'read' ? BRING_BACK : 'npm run migrate creates it');
   const without = (isGood: (column: Column) => boolean) =>
-    Object.values(columns).filter((name) => !found.some((column) => column.name === name && isGood(column)));
+    columns.filter((name) => !found.some((column) => column.name === name && isGood(column)));
   const absent = without(() => true);
   const lacking = absent.filter((name) => !optional.includes(name));
   if (lacking.length > 0) {
@@ -247,7 +239,7 @@ function assertUsable(definition: TableDefinition, found: readonly Column[]): vo
 }
 
 function grantMissing(definition: TableDefinition, found: readonly Column[], text: string): TableUnusable {
-  const present = Object.values(definition.columns).filter((name) => found.some((column) => column.name === name));
+  const present = definition.columns.filter((name) => found.some((column) => column.name === name));
   const fix = `${grantOf('service', definition, roleOf(found), present)};`;
   return new TableUnusable({ code: 'grant_missing', text, fix });
 }

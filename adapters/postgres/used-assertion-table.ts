@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { NOW } from './database-time.ts';
+import { DATABASE_TIME } from './database-time.ts';
 import { defineTable } from './table.ts';
 
 /**
@@ -26,7 +26,7 @@ export const USED_ASSERTIONS = defineTable(
  * behind. So neither of two clocks that jumps ahead ends a use early, and back again an assertion is not accepted twice.
  */
 function endedAt(parameter: string): string {
-  return `(select least(${NOW}, ${parameter}::bigint))`;
+  return `(select least(${DATABASE_TIME.now}, ${parameter}::bigint))`;
 }
 
 /**

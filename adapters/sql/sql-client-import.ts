@@ -17,9 +17,10 @@ import { type ClientDetails, withoutEmpty } from '../../domain/client-details.ts
 import type { NewClient } from '../../domain/client-registration.ts';
 import { documentOf } from '../../domain/details-document.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { documentText, endTransaction, requireDetails } from './client-statements.ts';
+import { documentText, requireDetails } from './client-statements.ts';
 import { planStatements } from './sql-client-plan.ts';
 import type { SqlConnection, SqlDialect, SqlValue } from './sql-database.ts';
+import { endTransaction } from './transaction.ts';
 
 /** Clients that one statement adds to the temporary table, within the number of parameters that a database takes. */
 const ROWS_AT_ONCE = 500;
@@ -184,7 +185,7 @@ export class SqlClientImport implements ClientImport {
         }
       }
       const counts = await this.#planSql.countsOf(connection);
-      await endTransaction(connection, { kind: 'apply', counts, file } as const, recording);
+      await endTransaction<ClientChange>(connection, { kind: 'apply', counts, file }, recording);
       return success(counts);
     });
   }
@@ -251,7 +252,7 @@ export class SqlClientImport implements ClientImport {
     }
     const [row] = await connection.query<Readonly<Record<keyof ImportCounts, number | string>>>(this.#sql.count);
     const counts = { added: Number(row?.added), replaced: Number(row?.replaced), locked: Number(row?.locked) };
-    await endTransaction(connection, file && ({ kind: 'import', counts, file } as const), this.#parts.recorder);
+    await endTransaction<ClientChange>(connection, file && { kind: 'import', counts, file }, this.#parts.recorder);
     return success(counts);
   }
 

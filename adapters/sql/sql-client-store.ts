@@ -18,9 +18,10 @@ import type { NewClient } from '../../domain/client-registration.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { clientStatements, documentText, endTransaction, requireDetails } from './client-statements.ts';
+import { clientStatements, documentText, requireDetails } from './client-statements.ts';
 import { SqlClientImport } from './sql-client-import.ts';
 import type { SqlConnection, SqlDatabase } from './sql-database.ts';
+import { endTransaction, withConnection } from './transaction.ts';
 
 const PAGE_SIZE = 500;
 
@@ -169,20 +170,13 @@ export class SqlClientStore implements ClientStore {
     });
   }
 
-  async #use<Outcome>(
+  #use<Outcome>(
     work: (connection: SqlConnection, statements: ReturnType<typeof clientStatements>) => Promise<Outcome>,
   ): Promise<Outcome> {
-    let connection: SqlConnection | undefined;
-    try {
-      connection = await this.#database.connect();
+    return withConnection(this.#database, async (connection) => {
       const hasDetails = await this.#database.hasDetails(connection);
-      const outcome = await work(connection, clientStatements(this.#database.dialect, hasDetails));
-      connection.release(false);
-      return outcome;
-    } catch (fault) {
-      connection?.release(true);
-      throw this.#database.faultOf(fault);
-    }
+      return work(connection, clientStatements(this.#database.dialect, hasDetails));
+    });
   }
 }
 
