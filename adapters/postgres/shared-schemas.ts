@@ -1,7 +1,7 @@
 import { inWords, type Problem } from '../../domain/problem.ts';
 import type { Connection } from './connection.ts';
+import type { DatabaseLine, SharedSchema } from './database-log.ts';
 import { hasState, SQLSTATE } from './fault.ts';
-import type { DatabaseLine, SharedSchema } from './health.ts';
 import { TABLE_NAMES } from './own-tables.ts';
 import { runStatement } from './runner.ts';
 

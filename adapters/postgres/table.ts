@@ -3,13 +3,13 @@ import { BRING_BACK, NO_CLIENT } from '../../application/client-lookup.ts';
 import type { Dependency } from '../../application/ports/health-check.ts';
 import type { DatabaseName } from '../../application/ports/telemetry.ts';
 import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
+import type { DatabaseLog } from './database-log.ts';
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
-import { DatabaseHealth, type DatabaseLog } from './health.ts';
 import { FIND_OWN_TABLES, grantOf, hasClients, lostClients } from './own-tables.ts';
 import { Runner, runStatement, type Statement } from './runner.ts';
 import { hidesRows } from './search-path.ts';
 import { findSchemaRisks } from './shared-schemas.ts';
-import type { TableProbe } from './table-health.ts';
+import { TableHealth, type TableProbe } from './table-health.ts';
 
 /** A table that the service uses, and creates if it is missing. */
 export interface TableDefinition {
@@ -90,7 +90,7 @@ export async function openTable(
     read === undefined
       ? probeTable(table, connection, (isSuspected) => useNoRow(table, isSuspected))
       : { ...probeTable(table, connection, () => read), note };
-  const health = new DatabaseHealth(probe, log);
+  const health = new TableHealth(probe, log);
   // Notices that the server closed an idle connection before a request uses it.
   connection.pool.on('error', () => health.suspected());
   const close = async () => {
@@ -100,7 +100,7 @@ export async function openTable(
   try {
     await health.start();
     // Only a warning: a role that may not read the catalog of roles needs no more than its tables.
-    const risks = health.table.fault === undefined ? await findSchemaRisks(connection).catch(() => []) : [];
+    const risks = health.fault === undefined ? await findSchemaRisks(connection).catch(() => []) : [];
     for (const { line } of risks) log(line);
   } catch (problem) {
     await close();

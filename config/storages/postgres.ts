@@ -4,21 +4,23 @@ import { inspectSession } from '../../adapters/postgres/doctor/inspect-session.t
 import { KEY_RING, KEYS_POOL_SIZE, openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
 import { openKeyRingDatabase } from '../../adapters/postgres/keys-program/postgres-key-ring-database.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
-import { openClientRepository } from '../../adapters/postgres/postgres-client-repository.ts';
+import { openClientRows } from '../../adapters/postgres/postgres-client-rows.ts';
 import {
   openUsedAssertions,
   USES_POOL_SIZE,
 } from '../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts';
 import { SqlKeyRing } from '../../adapters/sql/key-directory/sql-key-ring.ts';
 import { SqlKeyRingRecords } from '../../adapters/sql/keys-program/sql-key-ring-records.ts';
+import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { success } from '../../domain/result.ts';
 import type { Storage } from './storage.ts';
 
 /** Registrations, keys and used assertions in tables of PostgreSQL, each with its own pool. */
 export const postgres: Storage = {
-  openClients({ database, poolSize, needsDetails, log, clock }) {
-    return openClientRepository({ ...database, poolSize }, log, clock, needsDetails);
+  async openClients({ database, poolSize, needsDetails, log, clock }) {
+    const { rows, ...opened } = await openClientRows({ ...database, poolSize }, log, needsDetails);
+    return { clients: new SqlClientRepository(rows, log, clock), ...opened };
   },
 
   async openKeyRing({ database, log }) {

@@ -2,12 +2,13 @@ import { existsSync } from 'node:fs';
 import { readDetails } from '../../adapters/files/clients-file.ts';
 import { SqlKeyRing } from '../../adapters/sql/key-directory/sql-key-ring.ts';
 import { SqlKeyRingRecords } from '../../adapters/sql/keys-program/sql-key-ring-records.ts';
+import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { queryable } from '../../adapters/sql/transaction.ts';
 import { openClientsFile } from '../../adapters/sqlite/clients-program/sqlite-clients-database.ts';
 import { createKeyRingFile, keyRingFile, keyRingFileOf } from '../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
 import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
-import { openClientRepository } from '../../adapters/sqlite/sqlite-client-repository.ts';
+import { openClientRows } from '../../adapters/sqlite/sqlite-client-rows.ts';
 import { failure, success } from '../../domain/result.ts';
 import type { Storage } from './storage.ts';
 
@@ -16,8 +17,13 @@ const ONE_CONNECTION = () => ({ open: 1, max: 1, idle: 1, waiting: 0 });
 
 /** Registrations in a file of SQLite, and the key ring in another one beside it. */
 export const sqlite: Storage = {
-  openClients({ file, clock, log, database }) {
-    return openClientRepository(file, log, clock, database.measure?.('client repository', ONE_CONNECTION));
+  async openClients({ file, clock, log, database }) {
+    const { rows, ...opened } = await openClientRows(
+      file,
+      log,
+      database.measure?.('client repository', ONE_CONNECTION),
+    );
+    return { clients: new SqlClientRepository(rows, log, clock), ...opened };
   },
 
   async openKeyRing({ file, database: { mayCreate = true } }) {

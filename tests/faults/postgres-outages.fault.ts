@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DatabaseLine } from '../../adapters/postgres/health.ts';
+import type { DatabaseLine } from '../../adapters/postgres/database-log.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
 import type { KeyRingStore } from '../../application/ports/key-ring-store.ts';
@@ -25,7 +25,7 @@ beforeEach(() => {
   lines = [];
 });
 
-describe('PostgresClientRepository', () => {
+describe('SqlClientRepository on PostgreSQL', () => {
   let opened: OpenRepository;
   beforeEach(async () => {
     await freshTables(database);

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { ConnectionOptions } from '../connection.ts';
+import type { DatabaseLog } from '../database-log.ts';
 import { DATABASE_TIME } from '../database-time.ts';
-import type { DatabaseLog } from '../health.ts';
 import { alwaysReady, defineTable, openTable } from '../table.ts';
 
 /**

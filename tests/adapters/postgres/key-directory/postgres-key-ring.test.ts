@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DatabaseLine } from '../../../../adapters/postgres/health.ts';
+import type { DatabaseLine } from '../../../../adapters/postgres/database-log.ts';
 import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
 import type { KeyRingChange } from '../../../../application/ports/key-ring-records.ts';
 import type { SealedKey } from '../../../../application/ports/key-ring-store.ts';
