@@ -1,6 +1,5 @@
-import type { Connection } from './connection.ts';
-import { openConnection, type Warn } from './connection.ts';
-import { warnOfSchemas } from './shared-schemas.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { type Warn, warnOfSchemas } from './shared-schemas.ts';
 import { probeTable, type TableDefinition } from './table.ts';
 
 /** How long a statement may take; half of it for a connection, and for a lock. */
@@ -19,12 +18,12 @@ export async function openProgramDatabase(
   table: TableDefinition,
   { poolSize, warn, findTable }: ProgramDatabaseOptions,
 ) {
-  const connection = await openConnection({ url, poolSize, deadlineMs: DEADLINE_MS, warn }, table.schema);
+  const connection = await openConnection({ url, poolSize, deadlineMs: DEADLINE_MS }, table.schema);
   // A connection that breaks between two statements fails at the second.
   connection.pool.on('error', () => {});
   let prepared: Promise<void> | undefined;
   async function prepare(): Promise<void> {
-    await warnOfSchemas(connection);
+    await warnOfSchemas(connection, warn);
     await findTable?.(connection);
     await probeTable(table, connection).check();
   }

@@ -75,23 +75,15 @@ export class SqlClientStore implements ClientStore {
 
   async startImport(): Promise<ClientImport> {
     await this.#import?.close();
-    const { dialect, faultOf, isDeadlock } = this.#database;
+    const database = this.#database;
     try {
-      const connection = await this.#database.connect();
-      const hasDetails = await this.#database.hasDetails(connection);
-      const parts = {
-        connection,
-        dialect,
-        hasDetails,
-        faultOf,
-        isDeadlock,
-        read: (record: ClientRow) => this.#read(record),
-        recorder: this.#recorder,
-      };
-      this.#import = await SqlClientImport.start(parts);
+      const connection = await database.connect();
+      const hasDetails = await database.hasDetails(connection);
+      const read = (record: ClientRow) => this.#read(record);
+      this.#import = await SqlClientImport.start({ database, connection, hasDetails, read, recorder: this.#recorder });
       return this.#import;
     } catch (fault) {
-      throw faultOf(fault);
+      throw database.faultOf(fault);
     }
   }
 

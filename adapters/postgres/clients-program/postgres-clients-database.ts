@@ -1,11 +1,12 @@
 import { BRING_BACK } from '../../../application/client-lookup.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { CLIENTS, HAS_DETAILS } from '../client-entity.ts';
-import type { Connection, Warn } from '../connection.ts';
+import type { Connection } from '../connection.ts';
 import { hasState, SQLSTATE, storeFault, TableUnusable } from '../fault.ts';
 import { FIND_OWN_TABLES, hasClients, lostClients } from '../own-tables.ts';
 import { DEADLINE_MS, openProgramDatabase } from '../program-database.ts';
 import { runStatement } from '../runner.ts';
+import type { Warn } from '../shared-schemas.ts';
 
 /** An import keeps its connection, and everything else needs one at a time. */
 const POOL_SIZE = 2;

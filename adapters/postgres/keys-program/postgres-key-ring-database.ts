@@ -1,9 +1,9 @@
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import type { Warn } from '../connection.ts';
 import { DATABASE_TIME } from '../database-time.ts';
 import { loggableFault } from '../fault.ts';
 import { KEY_RING } from '../key-directory/postgres-key-ring.ts';
 import { openProgramDatabase } from '../program-database.ts';
+import type { Warn } from '../shared-schemas.ts';
 
 /** The database with the table `key_ring`, for the program that manages it. */
 export async function openKeyRingDatabase(url: string, warn?: Warn) {

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { connectionTo } from '../file-connection.ts';
 import { exists, explain, FileUnusable } from '../file-fault.ts';
-import { readNumber } from '../file-schema.ts';
+import { readHeader } from '../file-schema.ts';
 
 /** In the header of the file: "ccak" in ASCII. */
 const APPLICATION_ID = 0x6363616b;
@@ -75,8 +75,7 @@ export function keyRingFile(path: string) {
 function openFile(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: BUSY_MS });
   try {
-    const [owner, version] = ['application_id', 'user_version'].map((name) => readNumber(database, `pragma ${name}`));
-    const isEmpty = owner === 0 && readNumber(database, 'select count(*) from sqlite_schema') === 0;
+    const { owner, version, isEmpty } = readHeader(database);
     if (!isEmpty && (owner !== APPLICATION_ID || version !== VERSION)) {
       throw new FileUnusable(path, 'is no key ring of this version', 'move it away, or restore it from a backup');
     }
