@@ -13,7 +13,9 @@ export interface RecordChangesParts {
 export class RecordChanges<Made> implements ChangeRecorder<Made> {
   readonly #parts: RecordChangesParts;
   readonly #eventsOf: (made: Made, common: ChangeMade) => readonly ChangeEvent[];
-  #changeId = '';
+  #common: ChangeMade = { at: 0, change_id: '', database_role: undefined };
+  /** Whether an event of the last change is written. */
+  #isRecorded = false;
 
   /** @param eventsOf the events of one change, all with the same common fields. */
   constructor(parts: RecordChangesParts, eventsOf: (made: Made, common: ChangeMade) => readonly ChangeEvent[]) {
@@ -22,22 +24,29 @@ export class RecordChanges<Made> implements ChangeRecorder<Made> {
   }
 
   record(made: Made, database_role: string | undefined): void {
-    const { changeLog, clock, ids } = this.#parts;
-    this.#changeId = ids.uuid();
-    const events = this.#eventsOf(made, { at: clock.now(), change_id: this.#changeId, database_role });
-    for (const [index, event] of events.entries()) {
-      try {
-        changeLog.record(event);
-      } catch (fault) {
-        // The events before this one are written, and nothing will be changed.
-        if (index > 0) this.unconfirmed();
-        throw fault;
+    const { clock, ids } = this.#parts;
+    this.#common = { at: clock.now(), change_id: ids.uuid(), database_role };
+    this.#isRecorded = false;
+    this.recordMore(made);
+  }
+
+  recordMore(part: Made): void {
+    try {
+      for (const event of this.#eventsOf(part, this.#common)) {
+        this.#parts.changeLog.record(event);
+        this.#isRecorded = true;
       }
+    } catch (fault) {
+      // Nothing will be changed.
+      this.unconfirmed();
+      throw fault;
     }
   }
 
   unconfirmed(): void {
     const { changeLog, clock } = this.#parts;
-    changeLog.record({ event: 'change_unconfirmed', at: clock.now(), change_id: this.#changeId });
+    const { change_id } = this.#common;
+    if (this.#isRecorded) changeLog.record({ event: 'change_unconfirmed', at: clock.now(), change_id });
+    this.#isRecorded = false;
   }
 }

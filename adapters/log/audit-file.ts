@@ -76,20 +76,24 @@ interface ProgramChangeLogOptions {
   readonly base: object;
   /** Whether a change may be made only if its line is written. */
   readonly isRequired: boolean;
-  /** Called for each line that was not written, with the reason, if lines are optional. */
+  /** Called with the reason if the lines of a change could not all be written, and are optional. */
   readonly onLost: (reason: string) => void;
 }
 
 /** The audit lines of a program that runs once: each is written when it is made, and read-only commands open nothing. */
 export function programChangeLog({ open, base, isRequired, onLost }: ProgramChangeLogOptions): ChangeLog {
   let target: LineTarget | undefined;
+  let lost: string | undefined;
   return {
     record(event) {
+      // The other lines of a large change would each wait as long.
+      if (event.change_id === lost && event.event !== 'change_unconfirmed') return;
       try {
         target ??= open();
         target.appendNow(Buffer.from(auditLine(event, base)), performance.now() + READER_WAIT_MS);
       } catch (fault) {
         if (isRequired && event.event !== 'change_unconfirmed') throw new DependencyUnavailable('audit log', fault);
+        lost = event.change_id;
         onLost(fault instanceof Error ? fault.message : codeOf(fault));
       }
     },

@@ -4,6 +4,7 @@ import type {
   ClientChange,
   ClientImport,
   ExistingClients,
+  FileChange,
   ImportCounts,
   ImportedFile,
   PlanCounts,
@@ -20,6 +21,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { documentText, requireDetails } from './client-statements.ts';
 import { planStatements } from './sql-client-plan.ts';
 import type { SqlConnection, SqlDatabase, SqlDialect, SqlValue } from './sql-database.ts';
+import { storedEntry, type WaitingClient } from './stored-entry.ts';
 import { endTransaction } from './transaction.ts';
 
 /** Clients that one statement adds to the temporary table, within the number of parameters that a database takes. */
@@ -40,7 +42,7 @@ const COLUMNS = 9;
 const FIELDS = 'client_id, client_secret, client_name, scope';
 
 /** Statements of an import, in the order of their use. Clients wait in a temporary table, which only their connection sees. */
-function importStatements({ temporary, jsonType, bytewise, merged }: SqlDialect, hasDetails: boolean) {
+function importStatements({ temporary, jsonType, bytewise, merged, ownerOf }: SqlDialect, hasDetails: boolean) {
   const imported = `${temporary}.imported_clients`;
   const batch = 'position >= $1 and position < $2';
   const names = ['client_secret', 'client_name', 'scope', ...(hasDetails ? ['details'] : [])];
@@ -80,8 +82,10 @@ function importStatements({ temporary, jsonType, bytewise, merged }: SqlDialect,
       .map(([kind, condition]) => `count(*) filter (where ${condition}) as "${kind}"`)
       .join(', ')} from ${imported}`,
     /** Parameter of the next page: the last id. */
-    page: (condition: string, next: string) => `select client_id as "clientId", changes from ${imported}
-      where ${condition}${next} order by client_id limit ${BATCH_SIZE}`,
+    page: (condition: string, next: string) => `select client_id as "clientId", changes,
+        case outcome when 'locked' then 'replaced' else coalesce(outcome, 'added') end as "action",
+        cast(details -> 'claims' as text) as "claims", ${ownerOf('details')} as "owner"
+      from ${imported} where ${condition}${next} order by client_id limit ${BATCH_SIZE}`,
     drop: `drop table if exists ${imported}`,
   };
 }
@@ -162,14 +166,6 @@ export class SqlClientImport implements ClientImport {
     pruned: string | undefined,
     onCommit: () => void = () => {},
   ): Promise<Result<PlanCounts, 'plan_outdated'>> {
-    const { recorder } = this.#parts;
-    const recording: ChangeRecorder<ClientChange> = {
-      record(change, role) {
-        recorder?.record(change, role);
-        onCommit();
-      },
-      unconfirmed: () => recorder?.unconfirmed(),
-    };
     return this.#attempt(async (connection) => {
       await connection.begin('table');
       const batches = [...this.#batches()];
@@ -183,7 +179,7 @@ export class SqlClientImport implements ClientImport {
         }
       }
       const counts = await this.#planSql.countsOf(connection);
-      await endTransaction<ClientChange>(connection, { kind: 'apply', counts, file }, recording);
+      await this.#commit(connection, { kind: 'apply', counts, file }, onCommit);
       return success(counts);
     });
   }
@@ -196,13 +192,11 @@ export class SqlClientImport implements ClientImport {
     for await (const page of this.#pages(OUTCOMES[kind])) yield page.map(({ clientId }) => clientId);
   }
 
-  async *#pages(condition: string): AsyncGenerator<readonly { readonly clientId: string; readonly changes: string }[]> {
+  async *#pages(condition: string): AsyncGenerator<readonly WaitingClient[]> {
     for (let last: string | undefined, isFirst = true; isFirst || last !== undefined; isFirst = false) {
       const values = last === undefined ? [] : [last];
       const statement = this.#sql.page(condition, last === undefined ? '' : ' and client_id > $1');
-      const page: readonly { readonly clientId: string; readonly changes: string }[] = await this.#run((connection) =>
-        connection.query(statement, values),
-      );
+      const page: readonly WaitingClient[] = await this.#run((connection) => connection.query(statement, values));
       last = page.at(-1)?.clientId;
       if (page.length > 0) yield page;
     }
@@ -250,8 +244,20 @@ export class SqlClientImport implements ClientImport {
     }
     const [row] = await connection.query<Readonly<Record<keyof ImportCounts, number | string>>>(this.#sql.count);
     const counts = { added: Number(row?.added), replaced: Number(row?.replaced), locked: Number(row?.locked) };
-    await endTransaction<ClientChange>(connection, file && { kind: 'import', counts, file }, this.#parts.recorder);
+    if (file === undefined) await connection.run('rollback');
+    else await this.#commit(connection, { kind: 'import', counts, file });
     return success(counts);
+  }
+
+  /** Records all clients, of which a page is held in memory at a time, and commits. */
+  async #commit(connection: SqlConnection, change: FileChange, onCommit = () => {}): Promise<void> {
+    const { recorder } = this.#parts;
+    const pages = this.#pages("outcome is distinct from 'unchanged'");
+    const { value: first = [] } = await pages.next();
+    await endTransaction(connection, { ...change, clients: first.map(storedEntry) }, recorder, async () => {
+      for await (const page of pages) recorder?.recordMore({ ...change, clients: page.map(storedEntry) });
+      onCommit();
+    });
   }
 
   async #add(

@@ -1,20 +1,51 @@
 import type { RecordedClient } from '../../domain/client-document.ts';
 import { CLIENT_FIELD_NAMES, type ClientFieldName, recordedFieldsOf } from '../../domain/client-fields.ts';
 import { unlock } from '../../domain/stored-secret.ts';
+import { printableJsonText } from '../../domain/unprintable.ts';
 import type { ChangeEvent, ChangeMade } from '../ports/audit-log.ts';
-import type { ClientChange, StoredClient } from '../ports/client-store.ts';
+import type { ClientChange, StoredClient, StoredEntry } from '../ports/client-store.ts';
 import { describeClient } from './describe-client.ts';
 
 /** What a change did to which client, before and after. Never a secret and never a hash. */
 export function clientChangeEvents(change: ClientChange, common: ChangeMade): readonly ChangeEvent[] {
   if (change.kind === 'client') return eventOf(change, common);
   const { name: file, sha256 } = change.file;
-  if (change.kind === 'apply') {
-    const { added, changed, removed } = change.counts;
-    return [{ event: 'clients_applied', ...common, file, sha256, added, changed, removed }];
+  return [...pagesOf(change.clients)].map((clients) => {
+    const ofFile = { ...common, file, sha256 };
+    if (change.kind === 'apply') {
+      const { added, changed, removed } = change.counts;
+      return { event: 'clients_applied', ...ofFile, added, changed, removed, clients };
+    }
+    const { added, replaced, locked: still_disabled } = change.counts;
+    return { event: 'clients_imported', ...ofFile, added, replaced, still_disabled, clients };
+  });
+}
+
+/**
+ * The most bytes of the clients of one event, so that its line has less than 4,096: a longer one would mix with those of others in a
+ * pipe. A client of long names outside ASCII has a line of its own, of less than 8,192. All clients are named, in as many lines as
+ * it takes: a cut could hide one of them behind many others.
+ */
+const CLIENTS_BYTES_MAX = 3_000;
+
+/** At least one page. */
+function* pagesOf(stored: readonly StoredEntry[]) {
+  let page: ReturnType<typeof entryOf>[] = [];
+  let bytes = 0;
+  for (const entry of stored.map(entryOf)) {
+    const added = new TextEncoder().encode(printableJsonText(JSON.stringify(entry))).length + 1;
+    if (page.length > 0 && bytes + added > CLIENTS_BYTES_MAX) {
+      yield page;
+      [page, bytes] = [[], 0];
+    }
+    page.push(entry);
+    bytes += added;
   }
-  const { added, replaced, locked: still_disabled } = change.counts;
-  return [{ event: 'clients_imported', ...common, file, sha256, added, replaced, still_disabled }];
+  yield page;
+}
+
+function entryOf({ clientId: client_id, changes: fields, action, ...names }: StoredEntry) {
+  return { client_id, action, ...(fields.length > 0 && { fields }), ...names };
 }
 
 /** None if nothing is different. */

@@ -56,6 +56,30 @@ type TokenEvent = TokenRequest &
       })
   );
 
+/** What an import or an apply has done to one client. */
+interface StoredOfFile extends OfClient {
+  readonly action: 'added' | 'changed' | 'replaced' | 'removed';
+  /** Of a changed one, the fields that differ, in the names of a clients file. An adopted one has `owner` among them. */
+  readonly fields?: readonly string[];
+  /** The names of the claims that it has now, if the file changes them. */
+  readonly claims?: readonly string[];
+  /** Whose it is now, if the file changes that. */
+  readonly owner?: string;
+}
+
+/** A file that changed clients. If it changed many, there are several such events with the same `change_id`. */
+interface OfFile {
+  /** Name of the file or of the folder, without the folder that it is in. */
+  readonly file: string;
+  /**
+   * SHA-256 of the bytes that were read from it; of a folder, that of a line for each file, with its SHA-256, two spaces and its path.
+   * @pattern ^[0-9a-f]{64}$
+   */
+  readonly sha256: string;
+  /** The next ones of the clients that it changed, by their ids. The counts are those of all of them. */
+  readonly clients: readonly StoredOfFile[];
+}
+
 /** When a change was made, which one it is, and who made it. */
 export interface ChangeMade {
   readonly at: number;
@@ -81,33 +105,19 @@ export type ChangeEvent = ChangeMade &
         readonly after: Partial<RecordedClient>;
       })
     | (OfClient & { readonly event: 'client_removed'; readonly before: RecordedClient })
-    | {
+    | (OfFile & {
         readonly event: 'clients_imported';
-        /** Name of the imported file, without its folder. */
-        readonly file: string;
-        /**
-         * SHA-256 of the bytes that were read from it.
-         * @pattern ^[0-9a-f]{64}$
-         */
-        readonly sha256: string;
         readonly added: number;
         readonly replaced: number;
         /** Of the replaced ones. */
         readonly still_disabled: number;
-      }
-    | {
+      })
+    | (OfFile & {
         readonly event: 'clients_applied';
-        /** Name of the file or of the folder, without the folder that it is in. */
-        readonly file: string;
-        /**
-         * SHA-256 of the bytes that were read from it; of a folder, that of a line for each file, with its SHA-256, two spaces and its path.
-         * @pattern ^[0-9a-f]{64}$
-         */
-        readonly sha256: string;
         readonly added: number;
         readonly changed: number;
         readonly removed: number;
-      }
+      })
     | {
         readonly event: 'directory_key_revoked';
         /** kid of the key. */

@@ -64,6 +64,13 @@ export interface PlanEntry {
   readonly changes: readonly string[];
 }
 
+/** What was done to a client of a file, and the names of what it got: undefined if the file does not change that. */
+export interface StoredEntry extends PlanEntry {
+  readonly action: 'added' | 'changed' | 'replaced' | 'removed';
+  readonly claims?: readonly string[];
+  readonly owner?: string;
+}
+
 /**
  * Clients to store, all or none, of any number. They are invisible to everybody else until `save`. Costs this process no
  * memory for the clients that were added.
@@ -124,11 +131,16 @@ export interface StoredClient {
 /** Reads the document of details, or says what is wrong with it; never with a value. */
 export type ReadDetails = (document: unknown) => Result<Partial<ClientDetails>, readonly string[]>;
 
-/** What one transaction changed: a client before and after it, an import, or a plan. A new client has no `before`, a removed one no `after`. */
+/** What one transaction changed: a client before and after it, or those of a file. A new client has no `before`, a removed one no `after`. */
 export type ClientChange =
   | { readonly kind: 'client'; readonly before?: StoredClient; readonly after?: StoredClient }
-  | { readonly kind: 'import'; readonly counts: ImportCounts; readonly file: ImportedFile }
-  | { readonly kind: 'apply'; readonly counts: PlanCounts; readonly file: ImportedFile };
+  | (FileChange & { readonly clients: readonly StoredEntry[] });
+
+/** An import, or a plan. Its clients are recorded in several parts if they are many. */
+export type FileChange = { readonly file: ImportedFile } & (
+  | { readonly kind: 'import'; readonly counts: ImportCounts }
+  | { readonly kind: 'apply'; readonly counts: PlanCounts }
+);
 
 /** What an import does if a client is stored already. */
 export type ExistingClients = 'refuse' | 'replace';

@@ -18,8 +18,12 @@ export interface ProgramStreams extends TerminalStreams {
 
 /** Nobody collects what is written to a terminal: what was done, and how to keep a record of it. */
 function changeLogForPeople(stderr: ProgramStreams['stderr']): ChangeLog {
+  let last: string | undefined;
   return {
     record({ change_id, event }) {
+      const isMore = last === change_id && event !== 'change_unconfirmed';
+      last = change_id;
+      if (isMore) return;
       writeForPeople(
         stderr,
         `Change ${change_id} (${event}) is not recorded: AUDIT_FILE names a file that keeps such records.\n`,

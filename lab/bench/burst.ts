@@ -12,7 +12,7 @@ import { secretRequest } from './token-requests.ts';
 interface FirstRequests {
   /** Milliseconds from opening a connection to the first byte of its response, of each response with status 200. */
   readonly times: readonly number[];
-  /** Requests that were answered 503: a worker has only so many in progress at once. */
+  /** Requests that were answered 503: the service has only so many in progress at once. */
   readonly refused: number;
   /** Requests without a response, and those with another status. */
   readonly failures: number;

@@ -12,7 +12,7 @@ interface ProcessStat {
   readonly cpuMs: number;
 }
 
-/** Processes and their descendants, such as a server's workers, read from /proc. Without /proc, figures are NaN. */
+/** Processes and their descendants, such as a server's child processes, read from /proc. Without /proc, figures are NaN. */
 export class ProcessTree {
   readonly roots: readonly number[];
 

@@ -23,9 +23,7 @@ const COST = 4;
 /** Milliseconds between the end of the load and the end of the service. */
 const END_MS = 300;
 
-const SIGNATURE = 'RSA signature';
-
-/** `npm run bench -- profile`: CPU time of a token by part, in the workers of the service in memory. */
+/** `npm run bench -- profile`: CPU time of a token by part of the service in memory. The event loop is profiled; its threads are the rest. */
 export async function runProfile(
   { folder: kept, seconds }: Options<'profile'>,
   opened: AsyncDisposableStack,
@@ -37,33 +35,25 @@ export async function runProfile(
   await using service = new AsyncDisposableStack();
   const candidate = await startInMemory('memory', clients, service, { flags });
   await runLoad(candidate, generator, { ...STANDARD_LOAD, seconds: 2 });
+  const before = await candidate.tree.cpuMs();
   const { tokens, tokensPerSecond, failures } = await runLoad(candidate, generator, { ...STANDARD_LOAD, seconds });
+  const all = 1_000 * ((await candidate.tree.cpuMs()) - before);
   await service.disposeAsync();
 
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.cpuprofile'));
-  const profiles = await Promise.all(
-    names.map(async (name): Promise<CpuProfile> => JSON.parse(await readFile(join(folder, name), 'utf8'))),
-  );
-  // The primary process signs nothing.
-  const workers = profiles
-    .map((profile) => timeByPart(profile, seconds * 1e6, END_MS * 1e3))
-    .filter((parts) => parts.has(SIGNATURE));
-  const parts = Map.groupBy(
-    workers.flatMap((times) => [...times]),
-    ([part]) => part,
-  );
-  const rows = [...parts].map(([part, times]) => ({ part, time: sum(times.map(([, time]) => time)) }));
-  const all = sum(rows.map(({ time }) => time));
+  const [name] = (await readdir(folder)).filter((file) => file.endsWith('.cpuprofile'));
+  if (name === undefined) throw new Error(`the service wrote no profile to ${folder}`);
+  const profile: CpuProfile = JSON.parse(await readFile(join(folder, name), 'utf8'));
+  const parts = [...timeByPart(profile, seconds * 1e6, END_MS * 1e3)].map(([part, time]) => ({ part, time }));
+  const threads = all - sum(parts.map(({ time }) => time));
+  const rows = [...parts, { part: 'threads: signatures, garbage collection, BCrypt', time: Math.max(0, threads) }];
   print(
     conditions(
       `Load: ${generator.name}, ${STANDARD_LOAD.connections} connections, ${seconds} s; ${figure(tokensPerSecond)} tokens/s while profiled`,
-      `Processes that sign: ${workers.length}`,
     ),
   );
-  const sorted = rows.toSorted((one, other) => other.time - one.time);
   print(
     table(
-      [...sorted, { part: 'all', time: all }],
+      [...rows.toSorted((one, other) => other.time - one.time), { part: 'all', time: all }],
       [
         ['part', ({ part }) => part],
         ['share', ({ time }) => `${figure((100 * time) / all, 1)} %`],
@@ -71,8 +61,8 @@ export async function runProfile(
       ],
     ),
   );
-  if (kept !== '') say(`The profiles are in ${kept}. Any viewer of .cpuprofile files, such as DevTools, opens them.`);
-  return failures === 0 && workers.length > 0;
+  if (kept !== '') say(`The profile is in ${kept}. Any viewer of .cpuprofile files, such as DevTools, opens it.`);
+  return failures === 0 && parts.length > 0;
 }
 
 /** Microseconds of each part in a window of `windowUs` that ends `beforeEndUs` before the end. Idle time counts for no part. */
@@ -98,7 +88,6 @@ export function timeByPart(
 function partOf({ functionName, url }: CpuProfile['nodes'][number]['callFrame']): string | undefined {
   if (functionName === '(idle)') return undefined;
   if (functionName === '(garbage collector)') return 'garbage collection';
-  if (functionName === 'signOneShot') return SIGNATURE;
   if (url.includes('internal/crypto') || url === 'node:crypto') return 'other crypto: digests, ids';
   if (url === '') return 'system calls and native code';
   if (url.startsWith('node:')) return 'Node.js: HTTP, streams, event loop';

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
+import { auditLine } from '../../adapters/log/json-audit-log.ts';
 import { bcryptEncoder, bcryptMatcher } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { secretFiles } from '../../adapters/system/secret-files.ts';
 import { RandomIdGenerator, randomSecret } from '../../adapters/system/system.ts';
@@ -721,9 +722,43 @@ describe('clientChangeEvents', () => {
     await imported.add([A_CLIENT]);
     const file = { name: 'clients.json', sha256: 'a'.repeat(64) };
     await imported.save(file, 'refuse');
-    const counts = { added: 1, replaced: 0, still_disabled: 0 };
+    const clients = [{ client_id: A_CLIENT.clientId, action: 'added' }];
+    const counts = { added: 1, replaced: 0, still_disabled: 0, clients };
     const { name, sha256 } = file;
     expect(changeLog.events()).toMatchObject([{ event: 'clients_imported', at: NOW, file: name, sha256, ...counts }]);
+  });
+
+  it('names every client of a large import, in lines that are short enough not to mix with others', () => {
+    const file = { name: 'x'.repeat(255), sha256: 'a'.repeat(64) };
+    const counts = { added: 0, changed: 1_000, removed: 0, unchanged: 0 };
+    const linesOf = (clientId: string, count: number, claims: readonly string[], owner: string) => {
+      const entry = {
+        action: 'changed',
+        changes: ['client_secret', 'scope', 'claims', 'owner'],
+        claims,
+        owner,
+      } as const;
+      const clients = Array.from({ length: count }, (_, n) => ({ ...entry, clientId: `${n}${clientId}` }));
+      const common = { at: NOW, change_id: new RandomIdGenerator().uuid(), database_role: 'r'.repeat(63) };
+      const base = { os_user: 'u'.repeat(32), host: 'h'.repeat(64) };
+      const events = clientChangeEvents({ kind: 'apply', file, counts, clients }, common);
+      const ids = events.flatMap((event) => ('clients' in event ? event.clients : [])).map((one) => one.client_id);
+      expect(ids).toEqual(clients.map((one) => one.clientId));
+      return events.map((event) => Buffer.byteLength(auditLine(event, base)));
+    };
+    const usual = linesOf('-client-of-billing', 1_000, ['tenant', 'plan'], 'team-a');
+    expect(Math.max(...usual)).toBeLessThan(4_096);
+    expect(usual.length).toBeLessThan(100);
+    // The longest id, 1 KiB of claims and the longest owner.
+    const ascii = linesOf(
+      'x'.repeat(254),
+      10,
+      Array.from({ length: 100 }, (_, n) => `name-${n}`),
+      'x'.repeat(255),
+    );
+    expect(Math.max(...ascii)).toBeLessThan(4_096);
+    const hidden = linesOf('\u2060'.repeat(254), 10, ['\u2060'.repeat(338)], 'é'.repeat(255));
+    expect(Math.max(...hidden)).toBeLessThan(8_192);
   });
 
   it('records nothing of a change that changes nothing', async () => {
@@ -763,6 +798,23 @@ describe('clientChangeEvents', () => {
     ]);
     expect(() => both.record(removal, undefined)).toThrow('no space left');
     expect(written).toEqual(expected);
+  });
+
+  it('says so once if a further part of a change cannot be recorded', () => {
+    const written: string[] = [];
+    const full = {
+      record({ event }: { readonly event: string }) {
+        if (written.length > 0 && event !== 'change_unconfirmed') throw new Error('no space left');
+        written.push(event);
+      },
+    };
+    const parts = { changeLog: full, clock: new FixedClock(NOW), ids: new RandomIdGenerator() };
+    const parted = new RecordChanges<ClientChange>(parts, clientChangeEvents);
+    const removal: ClientChange = { kind: 'client', before: { client: { ...A_CLIENT, id: '1' }, details: NO_DETAILS } };
+    parted.record(removal, undefined);
+    expect(() => parted.recordMore(removal)).toThrow('no space left');
+    parted.unconfirmed();
+    expect(written).toEqual(['client_removed', 'change_unconfirmed']);
   });
 
   it('names the change that was not confirmed', async () => {

@@ -46,6 +46,8 @@ const DETAILS: ClientDetails = {
   token_lifetime_seconds: 60,
   owner: 'team-a',
 };
+/** A database may order the names of an object. */
+const CLAIM_NAMES = expect.arrayContaining(['tenant', 'groups', 'limits']);
 const STORED_DETAILS = { ...DETAILS, keys: [{ jwk: A_KEY, expires_at: 2_000_000_001, key_id: A_KEY_ID }] };
 
 export const A_FILE = { name: 'clients.json', sha256: '0'.repeat(64) };
@@ -54,14 +56,20 @@ export const A_FILE = { name: 'clients.json', sha256: '0'.repeat(64) };
 class ListingRecorder implements ChangeRecorder<ClientChange> {
   readonly changes: ClientChange[] = [];
   refuses = false;
+  refusesMore = false;
 
   record(change: ClientChange): void {
     if (this.refuses) throw new DependencyUnavailable('audit log', new Error('no space left'));
     this.changes.push(structuredClone(change));
   }
 
+  recordMore(part: ClientChange): void {
+    this.refuses ||= this.refusesMore;
+    this.record(part);
+  }
+
   unconfirmed(): void {
-    throw new Error('every change is confirmed here');
+    if (!this.refusesMore) throw new Error('every change is confirmed here');
   }
 }
 
@@ -526,8 +534,23 @@ export function describeClientStore(
         ['a removed client', () => store.remove('client-1'), { kind: 'client', before: BEFORE }],
         [
           'an import',
-          () => importAll([A_CLIENT, ANOTHER], 'replace'),
-          { kind: 'import', counts: { added: 1, replaced: 1, locked: 0 }, file: A_FILE },
+          () =>
+            importAll(
+              [
+                { ...A_CLIENT, details: { claims: {} } },
+                { ...ANOTHER, details: DETAILS },
+              ],
+              'replace',
+            ),
+          {
+            kind: 'import',
+            counts: { added: 1, replaced: 1, locked: 0 },
+            file: A_FILE,
+            clients: [
+              { clientId: 'client-1', action: 'replaced', changes: [], claims: [] },
+              { clientId: 'client-2', action: 'added', changes: [], claims: CLAIM_NAMES, owner: 'team-a' },
+            ],
+          },
         ],
       ])('records %s before it is made, and does not make it if that fails', async (_what, change, recorded) => {
         await store.add({ ...A_CLIENT, details: DETAILS });
@@ -605,7 +628,12 @@ export function describeClientStore(
         expect(await list()).toHaveLength(4);
         recorder.changes.length = 0;
         expect(await plan.apply(A_FILE, 'team-a')).toEqual(success(counts));
-        expect(recorder.changes).toEqual([{ kind: 'apply', counts, file: A_FILE }]);
+        const clients = [
+          { clientId: 'client-1', action: 'changed', changes: ['client_name', 'jwks'] },
+          { clientId: 'gone', action: 'removed', changes: [] },
+          { clientId: 'new', action: 'added', changes: [], claims: CLAIM_NAMES, owner: 'team-a' },
+        ];
+        expect(recorder.changes).toEqual([{ kind: 'apply', counts, file: A_FILE, clients }]);
         expect((await list()).map(({ clientId }) => clientId)).toEqual(['client-1', 'client-2', 'new', 'same']);
         expect(await clientsOf('client-1')).toEqual([{ ...before, clientName: 'New' }]);
         expect(await detailsOf('client-1')).toEqual({ ...NO_DETAILS, owner: 'team-a' });
@@ -636,6 +664,42 @@ export function describeClientStore(
         expect(await plan.apply(A_FILE, 'team-a')).toEqual({ ok: false, problem: 'plan_outdated' });
         expect(await list()).toEqual(before);
         expect(recorder.changes).toEqual([]);
+      });
+
+      it('records the names of changed claims, and whose an adopted client is', async () => {
+        await importAll([{ ...A_CLIENT, details: { claims: { tenant: 'acme' } } }, ANOTHER]);
+        const claims = { plan: 'gold' };
+        const plan = await planned(['client-1'], { details: { claims, owner: 'team-a' } }, ['claims', 'owner']);
+        const [other] = await plan.find(['client-2']);
+        await plan.add([{ ...ANOTHER, details: {}, plan: { version: other?.version, changes: ['claims'] } }]);
+        recorder.changes.length = 0;
+        expect(await plan.apply(A_FILE, undefined)).toMatchObject({ ok: true });
+        expect(recorder.changes).toMatchObject([
+          {
+            clients: [
+              { clientId: 'client-1', changes: ['claims', 'owner'], claims: ['plan'], owner: 'team-a' },
+              { clientId: 'client-2', changes: ['claims'], claims: [] },
+            ],
+          },
+        ]);
+      });
+
+      it('records many clients in parts, each client once', async () => {
+        const many = Array.from({ length: 4_500 }, (_, n) => ({ ...A_CLIENT, clientId: `c${n}` }));
+        const plan = await store.startImport();
+        await plan.add(many.map(added));
+        expect(await plan.apply(A_FILE, undefined)).toMatchObject({ ok: true });
+        const ids = recorder.changes.flatMap((change) => ('clients' in change ? change.clients : []));
+        expect(ids.map(({ clientId }) => clientId)).toEqual(many.map(({ clientId }) => clientId).sort());
+      });
+
+      it('does nothing of a plan of which only a part can be recorded', async () => {
+        const plan = await store.startImport();
+        await plan.add(Array.from({ length: 2_100 }, (_, n) => added({ ...OWNED, clientId: `c${n}` })));
+        recorder.refusesMore = true;
+        await expect(plan.apply(A_FILE, undefined)).rejects.toThrow(DependencyUnavailable);
+        expect(recorder.changes).toHaveLength(1);
+        expect(await list()).toEqual([]);
       });
 
       it('does nothing of a plan that cannot be recorded', async () => {

@@ -178,6 +178,10 @@ const EVENTS: { readonly [Kind in Event['event']]: Extract<Event, { readonly eve
     added: 2,
     changed: 1,
     removed: 0,
+    clients: [
+      { client_id: 'billing', action: 'changed', fields: ['claims', 'owner'], claims: ['tenant'], owner: 'team-a' },
+      { client_id: 'other', action: 'added' },
+    ],
   },
   clients_imported: {
     event: 'clients_imported',
@@ -187,6 +191,7 @@ const EVENTS: { readonly [Kind in Event['event']]: Extract<Event, { readonly eve
     added: 2,
     replaced: 1,
     still_disabled: 0,
+    clients: [{ client_id: 'billing', action: 'replaced', claims: [] }],
   },
   directory_key_revoked: {
     event: 'directory_key_revoked',

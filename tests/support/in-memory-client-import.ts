@@ -1,4 +1,5 @@
 import type {
+  ClientChange,
   ClientImport,
   ExistingClients,
   ImportCounts,
@@ -8,6 +9,7 @@ import type {
   PlannedClient,
   RepeatedClient,
   StoredClient,
+  StoredEntry,
   VersionedClient,
 } from '../../application/ports/client-store.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
@@ -16,13 +18,12 @@ import type { ClientRegistrationFields, NewClient } from '../../domain/client-re
 import { failure, type Result, success } from '../../domain/result.ts';
 import { isLocked, replaceSecret } from '../../domain/stored-secret.ts';
 
-type RecordImport = (counts: ImportCounts, file: ImportedFile) => void;
+type RecordChange = (change: Extract<ClientChange, { clients: unknown }>) => void;
 
 /** What a plan needs of the store. */
 export interface PlanAccess {
   stored(clientId: string): StoredClient | undefined;
   remove(clientId: string): void;
-  record(counts: PlanCounts, file: ImportedFile): void;
 }
 
 type Planned = PlannedClient['plan'] & { readonly kind: keyof PlanCounts };
@@ -32,7 +33,7 @@ type StoreDetails = (clientId: string, given: Partial<ClientDetails>) => void;
 export class InMemoryClientImport implements ClientImport {
   readonly #stored: Map<string, ClientRegistrationFields>;
   readonly #ids: IdGenerator;
-  readonly #record: RecordImport;
+  readonly #record: RecordChange;
   readonly #storeDetails: StoreDetails;
   readonly #given = new Map<string, { readonly client: NewClient; readonly position: number }>();
   readonly #done: Record<keyof ImportCounts, string[]> = { added: [], replaced: [], locked: [] };
@@ -44,7 +45,7 @@ export class InMemoryClientImport implements ClientImport {
   constructor(
     stored: Map<string, ClientRegistrationFields>,
     ids: IdGenerator,
-    record: RecordImport,
+    record: RecordChange,
     storeDetails: StoreDetails,
     access: PlanAccess,
   ) {
@@ -93,7 +94,11 @@ export class InMemoryClientImport implements ClientImport {
     if (isOutdated || (pruned !== undefined && (await this.#others(pruned)).length > 0))
       return failure('plan_outdated');
     const counts = await this.countPlan();
-    this.#access.record(counts, file);
+    const clients = [...this.#planned].flatMap(([clientId, { kind: action, changes }]): StoredEntry[] => {
+      if (action === 'unchanged') return [];
+      return [{ clientId, action, changes, ...namesOf(this.#given.get(clientId)?.client, changes) }];
+    });
+    this.#record({ kind: 'apply', counts, file, clients: inOrder(clients) });
     for (const [clientId, { kind }] of this.#planned) {
       const client = this.#given.get(clientId)?.client;
       const id = this.#stored.get(clientId)?.id ?? this.#ids.uuid();
@@ -147,7 +152,11 @@ export class InMemoryClientImport implements ClientImport {
     const { added, replaced, locked } = this.#done;
     const counts = { added: added.length, replaced: replaced.length, locked: locked.length };
     if (file === undefined) return success(counts);
-    this.#record(counts, file);
+    const clients = given.map(({ client }): StoredEntry => {
+      const { clientId } = client;
+      return { clientId, action: replaced.includes(clientId) ? 'replaced' : 'added', changes: [], ...namesOf(client) };
+    });
+    this.#record({ kind: 'import', counts, file, clients: inOrder(clients) });
     for (const { details = {}, ...client } of next) {
       this.#stored.set(client.clientId, client);
       this.#storeDetails(client.clientId, details);
@@ -170,4 +179,18 @@ export class InMemoryClientImport implements ClientImport {
     const clientSecret = replaceSecret(stored.clientSecret, client.clientSecret);
     return { ...client, id: stored.id, clientSecret };
   }
+}
+
+function inOrder(clients: readonly StoredEntry[]): readonly StoredEntry[] {
+  return clients.toSorted((one, other) => Buffer.from(one.clientId).compare(Buffer.from(other.clientId)));
+}
+
+/** Of what the client gets, or of what changes. */
+function namesOf(client: NewClient | undefined, changes: readonly string[] = []) {
+  const { claims, owner } = client?.details ?? {};
+  const isSet = (field: string, value: unknown) => (changes.length > 0 ? changes.includes(field) : value !== undefined);
+  return {
+    ...(isSet('claims', claims) && { claims: Object.keys(claims ?? {}) }),
+    ...(owner && isSet('owner', owner) && { owner }),
+  };
 }

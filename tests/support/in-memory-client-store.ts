@@ -58,20 +58,13 @@ export class InMemoryClientStore implements ClientStore {
   async startImport(): Promise<ClientImport> {
     const details = (clientId: string, given: Partial<ClientDetails>) =>
       this.#details.set(clientId, withKeyIds({ ...(this.#details.get(clientId) ?? NO_DETAILS), ...given }));
-    return new InMemoryClientImport(
-      this.#clients,
-      this.#ids,
-      (counts, file) => this.#recorder?.record({ kind: 'import', counts, file }, undefined),
-      details,
-      {
-        stored: (clientId) => this.#stored(clientId),
-        record: (counts, file) => this.#recorder?.record({ kind: 'apply', counts, file }, undefined),
-        remove: (clientId) => {
-          this.#clients.delete(clientId);
-          this.#details.delete(clientId);
-        },
+    return new InMemoryClientImport(this.#clients, this.#ids, (change) => this.#recordParts(change), details, {
+      stored: (clientId) => this.#stored(clientId),
+      remove: (clientId) => {
+        this.#clients.delete(clientId);
+        this.#details.delete(clientId);
       },
-    );
+    });
   }
 
   async change<Problem>(
@@ -105,6 +98,14 @@ export class InMemoryClientStore implements ClientStore {
   #keep({ client, details }: StoredClient): void {
     this.#clients.set(client.clientId, client);
     this.#details.set(client.clientId, details);
+  }
+
+  #recordParts(change: Extract<ClientChange, { clients: unknown }>): void {
+    const partFrom = (start: number) => ({ ...change, clients: change.clients.slice(start, start + PAGE_SIZE) });
+    this.#recorder?.record(partFrom(0), undefined);
+    for (let start = PAGE_SIZE; start < change.clients.length; start += PAGE_SIZE) {
+      this.#recorder?.recordMore(partFrom(start));
+    }
   }
 
   #record(changed: { readonly before?: StoredClient; readonly after?: StoredClient }): void {

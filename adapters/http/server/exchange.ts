@@ -129,11 +129,17 @@ export function sendRefusal(ctx: Exchange, refusal: HttpRefusal): void {
   ctx.body = refusalBody(refusal);
 }
 
-/** Aborted when the connection of this response closes: the client has disconnected. */
+/**
+ * Aborted when the connection closes before this response was sent: the client has disconnected. Not after it, since the reason
+ * of each abort is an error with a stack trace, which cost an assertion 2 % of its time.
+ */
 export function signalOfClose(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
-  if (response.destroyed) controller.abort();
-  else response.once('close', () => controller.abort());
+  const abort = () => {
+    if (!response.writableFinished) controller.abort();
+  };
+  if (response.destroyed) abort();
+  else response.once('close', abort);
   return controller.signal;
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
+import { problemsOfAuditLine } from '../../support/audit-schema.ts';
 import { freshTables } from '../../support/details-tables.ts';
 import { isInstalled, where } from '../../support/installed.ts';
 import { runLine } from '../../support/program.ts';
@@ -160,6 +161,52 @@ describe.each([
         changed: unknown[];
       };
       expect(changed).toHaveLength(2_300);
+    });
+  });
+
+  describe('and the audit log', () => {
+    const CLAIMS = { tenant: 'acme-of-the-file' };
+    const OWNED = ['--yes', '--owner', 'team-a'];
+
+    it('says which clients were added, changed, adopted and removed, and the names of their claims', async () => {
+      await apply(
+        [
+          { ...BILLING, client_id: 'gone', owner: 'team-a' },
+          { ...KEYED, owner: 'team-a' },
+        ],
+        '--yes',
+      );
+      await apply([{ ...BILLING, client_id: 'free', claims: CLAIMS }], '--yes');
+      const next = [
+        { ...BILLING, claims: CLAIMS },
+        { ...BILLING, client_id: 'free', claims: CLAIMS },
+        { ...KEYED, scope: 'read write', claims: { plan: 'gold-of-the-file' } },
+      ];
+      const { audit } = await apply(next, ...OWNED, '--adopt', '--prune');
+      const clients = [
+        { client_id: 'billing', action: 'added', claims: ['tenant'], owner: 'team-a' },
+        { client_id: 'free', action: 'changed', fields: ['owner'], owner: 'team-a' },
+        { client_id: 'gone', action: 'removed' },
+        { client_id: 'keyed', action: 'changed', fields: ['scope', 'claims'], claims: ['plan'] },
+      ];
+      expect(audit).toMatchObject([{ event: 'clients_applied', added: 1, changed: 2, removed: 1, clients }]);
+      expect(audit.flatMap(problemsOfAuditLine)).toEqual([]);
+      expect(JSON.stringify(audit)).not.toContain('of-the-file');
+    });
+
+    it('names each of many clients once, in lines of under 4,096 bytes with one change_id', async () => {
+      const audited = join(folder, 'audit.log');
+      clients = programWith({ AUDIT_FILE: audited, AUDIT_REQUIRED: 'true' });
+      const many = Array.from({ length: 2_500 }, (_, n) => ({ ...BILLING, client_id: `c${n}`, claims: CLAIMS }));
+      expect(await apply(many, '--yes')).toMatchObject({ exitCode: 0 });
+      const lines = (await readFile(audited, 'utf8')).trimEnd().split('\n');
+      for (const line of lines) expect(Buffer.byteLength(line)).toBeLessThan(4_096);
+      const events = lines.map((line) => JSON.parse(line));
+      expect(events.flatMap(problemsOfAuditLine)).toEqual([]);
+      expect(new Set(events.map(({ change_id }) => change_id)).size).toBe(1);
+      expect(events.every(({ added }) => added === 2_500)).toBe(true);
+      const ids = events.flatMap((event) => event.clients.map(({ client_id }: { client_id: string }) => client_id));
+      expect(ids).toEqual(many.map(({ client_id }) => client_id).sort());
     });
   });
 

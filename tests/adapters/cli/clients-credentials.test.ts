@@ -888,7 +888,9 @@ describe('audit', () => {
       writeFileSync(file, text);
       await program()(['import', file]);
       const sha256 = createHash('sha256').update(text).digest('hex');
-      const counts = { added: 2, replaced: 0, still_disabled: 0 };
+      const ids = [GOOD_CLIENT, PLAIN_CLIENT].map(({ client_id }) => client_id).sort();
+      const clients = ids.map((client_id) => ({ client_id, action: 'added' }));
+      const counts = { added: 2, replaced: 0, still_disabled: 0, clients };
       expect(recorded()).toEqual([{ event: 'clients_imported', ...WHO, file: 'clients.json', sha256, ...counts }]);
     });
 

@@ -589,6 +589,15 @@ describe('audit files', () => {
         expect(lines).toEqual([...(before === '' ? [] : [before.trim()]), line, line, '']);
       },
     );
+
+    it('are lost together after the first line that cannot be written, which is said once', () => {
+      const reasons: string[] = [];
+      const open = () => new LineTarget(openSync('/dev/full', 'w'), true, true);
+      const log = programChangeLog({ open, base: {}, isRequired: false, onLost: (reason) => reasons.push(reason) });
+      const ended = { event: 'directory_key_ended', key_id: 'a', ends_at: 1, at: 1, database_role: undefined } as const;
+      for (const change_id of ['one', 'one', 'two']) log.record({ ...ended, change_id });
+      expect(reasons).toHaveLength(2);
+    });
   });
 });
 

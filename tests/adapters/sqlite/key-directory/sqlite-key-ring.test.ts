@@ -120,7 +120,8 @@ describe('the file of the key ring', () => {
   it('changes only what is recorded', async () => {
     const changes: (readonly KeyRingChange[])[] = [];
     await sqliteKeyRing(path).add(aKey());
-    const recorder = { record: (change: readonly KeyRingChange[]) => void changes.push(change), unconfirmed: () => {} };
+    const others = { recordMore: () => {}, unconfirmed: () => {} };
+    const recorder = { record: (change: readonly KeyRingChange[]) => void changes.push(change), ...others };
     const ring = sqliteKeyRingRecords(path, recorder);
     await ring.end('one', 5);
     await ring.revoke('all');
@@ -133,7 +134,7 @@ describe('the file of the key ring', () => {
       record: () => {
         throw new Error('the disk is full');
       },
-      unconfirmed: () => {},
+      ...others,
     });
     await expect(refusing.revoke({ kid: 'two' })).rejects.toThrow('the disk is full');
     expect((await ring.list()).rows).toHaveLength(1);
