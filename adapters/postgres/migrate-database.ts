@@ -6,7 +6,7 @@ import { type Connection, openConnection } from './connection.ts';
 import { storeFault, TableUnusable } from './fault.ts';
 import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
 import { type Warn, warnOfSchemas } from './shared-schemas.ts';
-import type { TableDefinition } from './table.ts';
+import type { TableDefinition } from './table-definition.ts';
 import { USED_ASSERTIONS } from './used-assertion-table.ts';
 
 /** How long a statement may take; half of it to wait for another migration that runs. Milliseconds. */

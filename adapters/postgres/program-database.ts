@@ -1,6 +1,7 @@
 import { type Connection, openConnection } from './connection.ts';
 import { type Warn, warnOfSchemas } from './shared-schemas.ts';
-import { probeTable, type TableDefinition } from './table.ts';
+import type { TableDefinition } from './table-definition.ts';
+import { probeTable } from './table-probe.ts';
 
 /** How long a statement may take; half of it for a connection, and for a lock. */
 export const DEADLINE_MS = 10_000;

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { DATABASE_TIME } from './database-time.ts';
-import { defineTable } from './table.ts';
+import { defineTable } from './table-definition.ts';
 
 /**
  * Assertions that clients have used, so that none is used again, in whichever replica. `digest` is of client id and `jti`.

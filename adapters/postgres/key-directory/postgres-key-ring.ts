@@ -2,7 +2,8 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { ConnectionOptions } from '../connection.ts';
 import type { DatabaseLog } from '../database-log.ts';
 import { DATABASE_TIME } from '../database-time.ts';
-import { alwaysReady, defineTable, openTable } from '../table.ts';
+import { alwaysReady, openTable } from '../table.ts';
+import { defineTable } from '../table-definition.ts';
 
 /**
  * The table `key_ring`, as the service creates it if it is missing: the keys of all replicas, sealed. Ids and algorithms are
