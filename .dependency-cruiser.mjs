@@ -1,5 +1,5 @@
 // Dependencies point inward. Each folder has a list of what it may import; what is not on the list is a violation.
-// tests/architecture shows that each rule finds a violation.
+// tests/faults/architecture.fault.ts shows that each rule finds a violation.
 
 import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';

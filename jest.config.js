@@ -52,7 +52,7 @@ export default {
       'tests/**/*.test.ts',
       UNIT.map((folder) => `<rootDir>/tests/${folder}/`),
     ),
-    project('faults', 'tests/**/*.fault.ts'),
+    project('faults', 'tests/faults/*.fault.ts'),
     // Contracts, clients and verifiers that need packages of lab/; and those in other languages, whose packages are installed
     // into temporary folders.
     project('lab', 'lab/{interoperation,pact}/*.test.ts'),

@@ -8,11 +8,18 @@ export interface OpenFilesPlan {
   readonly reserved: number;
 }
 
-/** The `ulimit -n` of this process, which Node.js raises to the hard limit when it starts; Infinity where there is none. */
+let limitOfProcess: number | undefined;
+
+/**
+ * The `ulimit -n` of this process, which Node.js raises to the hard limit when it starts; Infinity where there is none. Read once:
+ * a report of Node.js takes 2 to 20 ms.
+ */
 export function openFilesLimit(): number {
+  if (limitOfProcess !== undefined) return limitOfProcess;
   const report = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
   const soft = Number(report.userLimits?.open_files?.soft);
-  return Number.isFinite(soft) ? soft : Infinity;
+  limitOfProcess = Number.isFinite(soft) ? soft : Infinity;
+  return limitOfProcess;
 }
 
 /** How many connections a process may have at once, so that it never runs out of files. */

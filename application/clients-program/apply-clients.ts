@@ -187,13 +187,13 @@ async function secretFor(
       details: { secrets, ...(marks && { clientSecret: marks }) },
     });
   }
-  const exists = await parts.secretFiles.exists(path);
-  if (exists || generated.has(path))
-    return failure(`${GENERATE} must name a file that does not exist, for this client alone`);
+  const taken = failure(`${GENERATE} must name a file that does not exist, for this client alone`);
+  if (generated.has(path)) return taken;
   if (generated.size >= GENERATED_MAX)
     return failure(`${GENERATE} is for at most ${GENERATED_MAX} clients at once: split the file`);
-  // Before the next client of the batch looks.
+  // Before the next client of the batch looks: of two with one file, always the second is refused.
   generated.set(path, '');
+  if (await parts.secretFiles.exists(path)) return taken;
   const { secret, clientSecret, marks } = await newSecret(parts, { secret: undefined, cost: undefined });
   generated.set(path, secret);
   return success({ clientSecret, details: { ...(marks && { clientSecret: marks }) } });

@@ -143,7 +143,7 @@ describe('tokens that are issued', () => {
       const policies = fc.record({
         lifetimeSeconds: fc.integer({ min: 1, max: 86_400 }),
         scopeClaim: fc.constantFrom('absent' as const, 'array' as const),
-        issuer: fc.webUrl(),
+        issuer: fc.webAuthority().map((host) => `https://${host}`),
       });
       await fc.assert(
         fc.asyncProperty(policies, scopeTokens, async (policy, registered) => {

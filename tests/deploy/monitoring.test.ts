@@ -9,15 +9,15 @@ import type { StatusData } from '../../adapters/http/status-page/status-data.ts'
 import { readAlertRules } from '../support/alert-rules.ts';
 import { readDashboard, withVariables } from '../support/dashboard.ts';
 import { METRICS_OF_CONNECTIONS, METRICS_OF_POSTGRES } from '../support/documented-metrics.ts';
+import { freePort } from '../support/free-port.ts';
 import { requestToken, send } from '../support/http.ts';
 import { isInstalled } from '../support/installed.ts';
 import { readPage } from '../support/page-snippets.ts';
 import { Prometheus } from '../support/prometheus.ts';
 import { groupingLabelsIn, metricsIn } from '../support/promql.ts';
 import { readSamples, type Sample } from '../support/read-samples.ts';
-import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
-import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
-import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
+import type { ServiceProcess } from '../support/service-process.ts';
 import {
   type ServiceWithEverything,
   startServiceWithEverything,
@@ -55,7 +55,9 @@ const METRICS_OF_METHODS = [
 const EMPTY_IN_GOOD_ORDER = ['Token requests C'];
 
 /** The samples by the name that a query uses. */
-async function samplesByName({ managementUrl }: ServiceProcess): Promise<ReadonlyMap<string, readonly Sample[]>> {
+async function samplesByName({
+  managementUrl,
+}: Pick<ServiceProcess, 'managementUrl'>): Promise<ReadonlyMap<string, readonly Sample[]>> {
   return Map.groupBy(readSamples((await send(managementUrl, '/metrics')).text), ({ name }) => name);
 }
 
@@ -79,15 +81,17 @@ afterAll(async () => {
 });
 
 describe('the dashboard and the alert rules, beside a running service', () => {
-  let defaults: ServiceProcess;
+  let defaults: ServiceUnderTest;
+  let defaultPort: string;
   let samples: ReadonlyMap<string, readonly Sample[]>;
 
   beforeAll(async () => {
-    defaults = await startServiceProcess();
+    defaultPort = String(await freePort());
+    defaults = await startServiceUnderTest({ environment: { MANAGEMENT_PORT: defaultPort } });
     await sendRequests(service, TOKEN_REQUEST);
     samples = await samplesByName(service);
   });
-  afterAll(async () => defaults.program[Symbol.asyncDispose]());
+  afterAll(() => defaults.stop());
 
   it.each(QUERIES)('%s: each metric exists, with the labels and values of its selector', (_where, query) => {
     for (const { name, labels } of metricsIn(query)) {
@@ -122,8 +126,7 @@ describe('the dashboard and the alert rules, beside a running service', () => {
   });
 
   it('use only metrics of every service, of PostgreSQL or of one method', async () => {
-    const always = await samplesByName(defaults);
-    await sendRequests(defaults, DEMO_TOKEN_REQUEST);
+    const always = await samplesByName({ managementUrl: `http://127.0.0.1:${defaultPort}` });
     const others = [...METRICS_OF_POSTGRES, ...METRICS_OF_METHODS, ...METRICS_OF_CONNECTIONS];
     const rest = QUERIES.flatMap(([, query]) =>
       metricsIn(query).map(({ name }) => name.replace(/_(bucket|count)$/, '')),

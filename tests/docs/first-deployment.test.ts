@@ -14,7 +14,7 @@ import { startServiceUnderTest } from '../support/running-service.ts';
 import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-database.ts';
 
 // The blocks of Compose and of the image are run by tests/e2e/compose.sh, that of the package with SQLite by
-// tests/faults/package.fault.ts, and the line of the chart by tests/deploy/helm.fault.ts.
+// tests/faults/package.fault.ts, and the line of the chart by tests/faults/helm.fault.ts.
 
 const PROGRAM = `exec ${process.execPath} ${resolve('config/program.ts')}`;
 

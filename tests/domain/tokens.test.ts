@@ -282,13 +282,21 @@ describe('TokenPolicy', () => {
   it('gives a token its resources as the audience, one as a text and several as an array, and changes nothing else', () => {
     const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, audience: 'a', scopeClaim: 'absent' });
     fc.assert(
-      fc.property(registration, facts, fc.uniqueArray(fc.webUrl(), { maxLength: 3 }), (client, own, resources) => {
-        const given = { registration: client, scope: client.scope, ...own };
-        const [first = 'a', ...others] = resources;
-        const aud = others.length === 0 ? first : resources;
-        expect(policy.claimsOf({ ...given, resources })).toStrictEqual({ ...policy.claimsOf(given), aud });
-        expect(isAccessTokenClaims(policy.claimsOf({ ...given, resources }))).toBe(true);
-      }),
+      fc.property(
+        registration,
+        facts,
+        fc.uniqueArray(
+          fc.webAuthority().map((host) => `https://${host}`),
+          { maxLength: 3 },
+        ),
+        (client, own, resources) => {
+          const given = { registration: client, scope: client.scope, ...own };
+          const [first = 'a', ...others] = resources;
+          const aud = others.length === 0 ? first : resources;
+          expect(policy.claimsOf({ ...given, resources })).toStrictEqual({ ...policy.claimsOf(given), aud });
+          expect(isAccessTokenClaims(policy.claimsOf({ ...given, resources }))).toBe(true);
+        },
+      ),
     );
   });
 });

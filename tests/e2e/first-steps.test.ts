@@ -2,9 +2,11 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
+import { answerArguments } from '../../adapters/cli/server-arguments.ts';
+import { DEMO_PAGE } from '../../config/programs/help-pages.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, requestToken, send } from '../support/http.ts';
-import { runProgram } from '../support/program.ts';
+import { environmentOfPrograms, runProgram } from '../support/program.ts';
 import { GOOD_CLIENT, GOOD_SECRET, startServiceUnderTest } from '../support/running-service.ts';
 import { ServerProcess } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
@@ -42,9 +44,11 @@ describe('npm run demo', () => {
   DATABASE_FILE: the demo has clients of its own: leave it out, or use npm start
   MANAGMENT_PORT: is not a setting of this service: did you mean MANAGEMENT_PORT?
 `);
-    await using wrong = runProgram('config/demo.ts', { PORT: '0' }, ['--kept']);
-    expect(await wrong.ended()).toBe(2);
-    expect(wrong.stderr()).toContain('no arguments but --help and --version');
+    const wrong = answerArguments(DEMO_PAGE, ['--kept']);
+    expect(wrong).toMatchObject({
+      exitCode: 2,
+      text: expect.stringContaining('no arguments but --help and --version'),
+    });
   });
 });
 
@@ -95,6 +99,7 @@ describe('a web server that calls the service as a function', () => {
     const url = `http://127.0.0.1:${port}`;
     await using host = new ServerProcess(CHECKOUT, ['tests/support/node-http-host.ts'], {
       ...{ PORT: String(port), BASE_URL: url, PUBLIC_METADATA: 'true' },
+      NODE_COMPILE_CACHE: environmentOfPrograms().NODE_COMPILE_CACHE ?? '',
       ...{ CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/clients.json', CLIENT_FAILURES_PER_MINUTE: '0' },
     });
     await host.answers(`${url}/oauth2/jwks`);

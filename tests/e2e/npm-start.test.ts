@@ -1,17 +1,18 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { inspectService } from '../../config/programs/doctor.ts';
+import { startFromEnvironment } from '../../config/service.ts';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, requestToken, send } from '../support/http.ts';
 import { listenOnLoopback } from '../support/loopback-server.ts';
+import { problemsIn } from '../support/problems.ts';
 import { followProgram, type Program, runProgram, runProgramOn } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { runInProcess } from '../support/run-in-process.ts';
@@ -46,29 +47,13 @@ describe('npm start', () => {
     const file = join(folder, 'clients.json');
     await writeFile(file, '[\n  { "client_id": "its-secret" },\n]\n');
     const names = { TRUSTED_PROXY: '10.0.0.1', PUBLIC_METADTA: '1', TOKEN_TYPO: '1' };
-    await using program = runProgram('config/main.ts', { ...DEMO, CLIENTS_FILE: file, ...names });
-    expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toBe(
-      startProblems(
-        'TRUSTED_PROXY: is not a setting of this service: did you mean TRUSTED_PROXIES?',
-        'PUBLIC_METADTA: is not a setting of this service: did you mean PUBLIC_METADATA?',
-        'TOKEN_TYPO: is not a setting of this service',
-        'CLIENTS_FILE: is not JSON: line 2, column 32: a comma before the end of the array',
-      ),
-    );
-    expect(program.stdout()).toBe('');
+    expect(problemsIn(await startFromEnvironment({ ...DEMO, CLIENTS_FILE: file, ...names }))).toEqual([
+      'TRUSTED_PROXY: is not a setting of this service: did you mean TRUSTED_PROXIES?',
+      'PUBLIC_METADTA: is not a setting of this service: did you mean PUBLIC_METADATA?',
+      'TOKEN_TYPO: is not a setting of this service',
+      'CLIENTS_FILE: is not JSON: line 2, column 32: a comma before the end of the array',
+    ]);
     await rm(folder, { recursive: true });
-  });
-
-  it('does not start if its port is in use, and prints the reason', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const address = other.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
-    await using program = runProgram('config/main.ts', { ...DEMO, PORT: String(port) });
-    expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toBe(startProblems(`PORT: another program uses port ${port} (EADDRINUSE): ${FREE_IT}`));
-    other.close();
   });
 
   it('answers requests on 32 sockets of a port that it shares with no other service, and exits with 0 on SIGTERM', async () => {

@@ -39,6 +39,12 @@ interface Found {
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'config/demo/clients.json' };
 
+const GOOD_TOKEN_REQUEST = {
+  grant_type: 'client_credentials',
+  client_id: GOOD_CLIENT.client_id,
+  client_secret: GOOD_SECRET,
+};
+
 /** `npm run doctor`, in this process. */
 function doctor(environment: Readonly<Record<string, string>>, args: readonly string[] = []) {
   return runInProcess(inspectService, args, environment);
@@ -159,9 +165,9 @@ describe('npm run doctor', () => {
   });
 
   it('looks at a service that runs, and at its public URL', async () => {
-    const environment = { ...MEMORY, ...ports, PUBLIC_METADATA: 'true', SHUTDOWN_GRACE_MS: '0' };
-    await using service = runProgram('config/main.ts', environment);
-    const [, kid] = await service.printed(/"event":"key_signing".*"key_id":"([^"]+)"[\s\S]*"event":"started"/);
+    const environment = { ...MEMORY, ...ports, PUBLIC_METADATA: 'true', BASE_URL: `http://localhost:${ports.PORT}` };
+    await using service = await startServiceUnderTest({ environment });
+    const kid = service.logLines().find(({ event }) => event === 'key_signing')?.['key_id'];
     const { exitCode, of } = await examine(environment);
     expect(exitCode).toBe(0);
     expect(of('service')).toEqual([{ check: 'service', state: 'ok', text: 'the service runs, and is ready' }]);
@@ -347,28 +353,20 @@ describe('a service that is loaded behind an SDK of OpenTelemetry', () => {
   });
 
   it('has no trace without it, whatever the caller sends', async () => {
-    const plain = await startServiceProcess();
-    await using program = plain.program;
-    expect((await requestToken(plain.url, DEMO_TOKEN_REQUEST, { traceparent })).status).toBe(200);
-    expect(program.stdout()).not.toContain('trace_id');
+    await using service = await startServiceUnderTest();
+    expect((await requestToken(service.url, GOOD_TOKEN_REQUEST, { traceparent })).status).toBe(200);
+    await until(() => service.logText().includes('"route":"/oauth2/token"'), 'the request is logged');
+    expect(service.logText()).not.toContain('trace_id');
   });
 });
 
 describe('the audit log of a service', () => {
-  const WRONG_SECRET = { ...DEMO_TOKEN_REQUEST, client_secret: 'wrong' };
-
   /** A service in this process, for tests that send it no signal. */
   async function startInProcess(environment: Readonly<Record<string, string>>) {
     const MANAGEMENT_PORT = String(await freePort());
     const service = await startServiceUnderTest({ environment: { ...environment, MANAGEMENT_PORT } });
     return { ...service, managementUrl: `http://127.0.0.1:${MANAGEMENT_PORT}` };
   }
-  const GOOD_TOKEN_REQUEST = {
-    grant_type: 'client_credentials',
-    client_id: GOOD_CLIENT.client_id,
-    client_secret: GOOD_SECRET,
-  };
-
   let folder: string;
   let path: string;
   beforeEach(() => {
@@ -378,56 +376,74 @@ describe('the audit log of a service', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   describe('the service with AUDIT_FILE', () => {
-    it.each(['false', 'true'])(
-      'writes each event to the file and none to the log, and loses nothing when the file is renamed before SIGHUP, with AUDIT_REQUIRED=%s',
-      async (AUDIT_REQUIRED) => {
-        const service = await startServiceProcess({ AUDIT_FILE: path, AUDIT_REQUIRED });
-        await using program = service.program;
-        const [issued, refused] = [new Set<unknown>(), new Set<unknown>()];
-        const files = [path];
-        let isOver = false;
-        const load = Array.from({ length: 2 }, async () => {
-          while (!isOver) issued.add((await requestToken(service.url, DEMO_TOKEN_REQUEST)).headers['x-request-id']);
-        });
-        for (let turn = 1; turn <= 3; turn += 1) {
-          const before = issued.size;
-          refused.add((await requestToken(service.url, WRONG_SECRET)).headers['x-request-id']);
-          await until(() => issued.size > before + 10, 'tokens are issued');
-          renameSync(path, `${path}.${turn}`);
-          files.push(`${path}.${turn}`);
-          program.process.kill('SIGHUP');
-          const reopened = () => program.stdout().match(/"event":"audit_file_reopened"/g)?.length ?? 0;
-          await until(() => reopened() === turn, 'the file is opened again');
-        }
-        isOver = true;
-        await Promise.all(load);
-        program.process.kill('SIGTERM');
-        expect(await program.ended()).toBe(0);
-        const lines = files.flatMap(readAuditFile);
-        expect(requestIdsOf(lines, 'token_issued')).toEqual(issued);
-        expect(requestIdsOf(lines, 'token_refused')).toEqual(refused);
-        const count = issued.size + refused.size;
-        expect(lines.filter(({ event }) => event.startsWith('token_'))).toHaveLength(count);
-        expect(lines.map(({ event }) => event)).toEqual(expect.arrayContaining(['key_published', 'key_signing']));
-        expect(lines.flatMap(problemsOfAuditLine)).toEqual([]);
-        for (const file of files) expect(statSync(file).mode & 0o777).toBe(0o600);
-        for (const file of files.slice(1)) expect(readAuditFile(file).length).toBeGreaterThan(0);
-        expect(auditLinesIn(program.stdout())).toEqual([]);
-      },
-    );
+    /** Loses nothing while it issues tokens and its file is renamed three times. */
+    async function expectNothingLost(
+      url: string,
+      request: Readonly<Record<string, string>>,
+      reopen: () => Promise<unknown>,
+      stop: () => Promise<unknown>,
+    ): Promise<void> {
+      const [issued, refused] = [new Set<unknown>(), new Set<unknown>()];
+      const files = [path];
+      let isOver = false;
+      const load = Array.from({ length: 2 }, async () => {
+        while (!isOver) issued.add((await requestToken(url, request)).headers['x-request-id']);
+      });
+      for (let turn = 1; turn <= 3; turn += 1) {
+        const before = issued.size;
+        refused.add((await requestToken(url, { ...request, client_secret: 'wrong' })).headers['x-request-id']);
+        await until(() => issued.size > before + 10, 'tokens are issued');
+        renameSync(path, `${path}.${turn}`);
+        files.push(`${path}.${turn}`);
+        await reopen();
+      }
+      isOver = true;
+      await Promise.all(load);
+      await stop();
+      const lines = files.flatMap(readAuditFile);
+      expect(requestIdsOf(lines, 'token_issued')).toEqual(issued);
+      expect(requestIdsOf(lines, 'token_refused')).toEqual(refused);
+      const count = issued.size + refused.size;
+      expect(lines.filter(({ event }) => event.startsWith('token_'))).toHaveLength(count);
+      expect(lines.map(({ event }) => event)).toEqual(expect.arrayContaining(['key_published', 'key_signing']));
+      expect(lines.flatMap(problemsOfAuditLine)).toEqual([]);
+      for (const file of files) expect(statSync(file).mode & 0o777).toBe(0o600);
+      for (const file of files.slice(1)) expect(readAuditFile(file).length).toBeGreaterThan(0);
+    }
 
-    it('keeps the old file, and says so, where the new one cannot be opened', async () => {
+    it('writes each event to the file and none to the log, and loses nothing when the file is renamed before SIGHUP', async () => {
       const service = await startServiceProcess({ AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
       await using program = service.program;
+      const reopened = () => program.stdout().match(/"event":"audit_file_reopened"/g)?.length ?? 0;
+      const reopen = async () => {
+        const before = reopened();
+        program.process.kill('SIGHUP');
+        await until(() => reopened() > before, 'the file is opened again');
+      };
+      await expectNothingLost(service.url, DEMO_TOKEN_REQUEST, reopen, async () => {
+        program.process.kill('SIGTERM');
+        expect(await program.ended()).toBe(0);
+      });
+      expect(auditLinesIn(program.stdout())).toEqual([]);
+    });
+
+    it('loses nothing either where AUDIT_REQUIRED is false', async () => {
+      const service = await startInProcess({ AUDIT_FILE: path });
+      await expectNothingLost(service.url, GOOD_TOKEN_REQUEST, service.hangUp, service.stop);
+      expect(auditLinesIn(service.logText())).toEqual([]);
+    });
+
+    it('keeps the old file, and says so, where the new one cannot be opened', async () => {
+      await using service = await startInProcess({ AUDIT_FILE: path, AUDIT_REQUIRED: 'true' });
       renameSync(path, `${path}.1`);
       // Its target does not exist, and cannot be created.
       symlinkSync(join(folder, 'absent', 'audit.log'), path);
-      program.process.kill('SIGHUP');
-      await program.printed(
-        /"event":"audit_file_not_reopened".*AUDIT_FILE: cannot be opened for writing: its directory does not exist \(ENOENT\)/,
-      );
-      expect(program.stdout()).not.toContain('"event":"audit_file_reopened"');
-      const { headers } = await requestToken(service.url, DEMO_TOKEN_REQUEST);
+      await service.hangUp();
+      const failed =
+        /"event":"audit_file_not_reopened".*AUDIT_FILE: cannot be opened for writing: its directory does not exist \(ENOENT\)/;
+      await until(() => failed.test(service.logText()), 'the failure is logged');
+      expect(service.logText()).not.toContain('"event":"audit_file_reopened"');
+      const { headers } = await requestToken(service.url, GOOD_TOKEN_REQUEST);
       expect(requestIdsOf(readAuditFile(`${path}.1`), 'token_issued')).toEqual(new Set([headers['x-request-id']]));
     });
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '../support/free-port.ts';
@@ -8,7 +8,7 @@ import { DEMO_TOKEN_REQUEST, startReplica } from '../support/replica.ts';
 import { sealedKeysIn } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
-import { DeployedProxy, missingFor, PUBLIC_NAME, REPLICA_HOSTS } from './deployed-proxy.ts';
+import { DeployedProxy, missingFor, PROXIES, PUBLIC_NAME, REPLICA_HOSTS } from './deployed-proxy.ts';
 
 /** An address of this machine that is neither a proxy's nor a replica's. */
 const CALLER = '127.0.0.99';
@@ -146,5 +146,29 @@ describe('deploy/proxies', () => {
       },
       180_000,
     );
+  }
+});
+
+const BACKEND = { port: 8080, managementPort: 8081 };
+
+describe('the samples for proxies', () => {
+  it.each(readdirSync('deploy/proxies'))(
+    '%s marks the line for client addresses, unless another file has it',
+    (name) => {
+      const text = readFileSync(`deploy/proxies/${name}`, 'utf8');
+      expect(/The line for client addresses|TRUSTED_PROXIES=/.test(text)).toBe(true);
+    },
+  );
+
+  for (const name of Object.keys(PROXIES) as (keyof typeof PROXIES)[]) {
+    const missing = missingFor(name);
+    if (missing !== undefined) {
+      process.stderr.write(`deploy/proxies/${name} is not checked, because ${missing}.\n`);
+      continue;
+    }
+    it(`${name} is accepted by ${PROXIES[name].program}`, async () => {
+      using proxy = await DeployedProxy.prepare(name, BACKEND);
+      expect(() => proxy.check()).not.toThrow();
+    });
   }
 });

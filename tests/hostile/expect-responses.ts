@@ -83,11 +83,11 @@ function expectForm(response: RawResponse, expected: ExpectedResponse): void {
 /** The one line of the request log with the request id of the response, and of the audit log for each token request. */
 async function expectLogged(service: HostileService, response: RawResponse, expected: ExpectedResponse): Promise<void> {
   const id = response.headers.get('x-request-id') ?? '';
-  const lines = () => service.logLines().filter((line) => line.includes(id) && !isAuditLine(line));
+  const lines = () => service.linesOf(id).filter((line) => !isAuditLine(line));
   await until(() => lines().length > 0, 'the request is logged');
   expect(lines()).toHaveLength(1);
   const { level, status, reason, route, method } = JSON.parse(lines()[0] ?? '{}');
-  const audited = service.logLines().filter((line) => line.includes(id) && isAuditLine(line));
+  const audited = service.linesOf(id).filter(isAuditLine);
   if (route !== 'none') expect(audited).toHaveLength(route === '/oauth2/token' && method === 'POST' ? 1 : 0);
   expect(audited.map((line) => JSON.parse(line).reason)).toEqual(audited.map(() => reason));
   expect({ level, status, reason }).toEqual({

@@ -1,8 +1,8 @@
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CertificateAuthority } from '../support/certificates.ts';
+import { newRsaKey } from '../support/pooled-key-factory.ts';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER } from '../support/running-service.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { TokenForge } from './token-forge.ts';
@@ -12,8 +12,8 @@ export interface HostileService extends AsyncDisposable {
   readonly port: number;
   readonly security: 'plain' | 'tls';
   readonly forge: TokenForge;
-  /** Its log, one line per element, without the last line if that is not complete. */
-  logLines(): readonly string[];
+  /** The complete lines of its log and of its audit log so far that have a request id. */
+  linesOf(requestId: string): readonly string[];
   /** Everything that it has written: the log and the audit log included. */
   written(): string;
   /** Whether its process has not ended. */
@@ -36,9 +36,7 @@ export async function startHostileService(options: HostileServiceOptions = {}): 
   const stack = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
   stack.defer(() => rmSync(folder, { recursive: true }));
-  const pem = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' });
-  const kid = 'key-of-the-service';
-  const key = createPrivateKey(pem);
+  const [key, kid] = [newRsaKey(), 'key-of-the-service'];
   const files = {
     CLIENTS_FILE: JSON.stringify([{ ...GOOD_CLIENT, ...options.client }, WRONGED_CLIENT]),
     KEY_FILE: JSON.stringify({ ...key.export({ format: 'jwk' }), kid }),
@@ -59,17 +57,40 @@ export async function startHostileService(options: HostileServiceOptions = {}): 
     if (existsSync(auditFile)) audited = readFileSync(auditFile, 'utf8');
     return audited;
   };
+  const sources = [new LinesByRequest(program.stdout), new LinesByRequest(auditLog)];
   stack.defer(() => void auditLog());
   stack.use(program);
   return {
     port: Number(new URL(service.url).port),
     security: options.files?.['TLS_CERT_FILE'] === undefined ? 'plain' : 'tls',
     forge: new TokenForge(key, kid, ISSUER),
-    logLines: () => [program.stdout(), auditLog()].flatMap((text) => text.split('\n').slice(0, -1)),
+    linesOf: (requestId) => sources.flatMap((source) => source.of(requestId)),
     written: () => program.stdout() + program.stderr() + auditLog(),
     isAlive: () => program.process.exitCode === null && program.process.signalCode === null,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+/** The lines of a text that grows. Each is looked at once, since thousands of requests ask for theirs. */
+class LinesByRequest {
+  readonly #text: () => string;
+  readonly #lines = new Map<string, string[]>();
+  #read = 0;
+
+  constructor(text: () => string) {
+    this.#text = text;
+  }
+
+  of(requestId: string): readonly string[] {
+    const text = this.#text();
+    const end = text.lastIndexOf('\n') + 1;
+    for (const line of text.slice(this.#read, end).split('\n')) {
+      const [, id = ''] = /"request_id":"([^"]+)"/.exec(line) ?? [];
+      this.#lines.set(id, [...(this.#lines.get(id) ?? []), line]);
+    }
+    this.#read = end;
+    return this.#lines.get(requestId) ?? [];
+  }
 }
 
 /** The same with TLS on its public port. */

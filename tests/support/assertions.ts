@@ -1,6 +1,7 @@
-import { constants, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { constants, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { ClientAssertion } from '../../domain/client-assertion.ts';
 import type { AssertionAlgorithm, PublicJwk } from '../../domain/public-jwk.ts';
+import { newRsaKey } from './pooled-key-factory.ts';
 
 type Part = string | Uint8Array | object;
 
@@ -44,8 +45,11 @@ function generate(algorithm: AssertionAlgorithm, modulusLength: number) {
       return generateKeyPairSync('ec', { namedCurve: 'P-384' });
     case 'EdDSA':
       return generateKeyPairSync('ed25519');
-    default:
-      return generateKeyPairSync('rsa', { modulusLength });
+    default: {
+      if (modulusLength !== 2048) return generateKeyPairSync('rsa', { modulusLength });
+      const privateKey = newRsaKey();
+      return { privateKey, publicKey: createPublicKey(privateKey) };
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RsaSigner } from '../../adapters/jwt/algorithms.ts';
 import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
@@ -15,6 +15,8 @@ const POOL_SIZE = 8;
 let pool: Buffer[] | undefined;
 /** Of all factories, so that two services of a test have different keys. */
 let made = 0;
+/** By `newRsaKey`. */
+let given = 0;
 
 /** RSA-2048 private keys in PKCS#8 (DER), as a key pool has them. */
 export function generateKeyPool(): readonly Buffer[] {
@@ -28,15 +30,29 @@ export function generateKeyPool(): readonly Buffer[] {
 export function pooledKeyFactory(threads: RsaSigner = threadsAtOnce): KeyFactory {
   return {
     make() {
-      pool ??= readKeyPool();
-      const place = made % POOL_SIZE;
-      const der = pool[place] ?? generateKey();
-      pool[place] = der;
+      const file = { key: privateKeyOf(fromPool(made)), kid: randomUUID() };
       made += 1;
-      const file = { key: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }), kid: randomUUID() };
       return createKeyFactory({ ids: new RandomIdGenerator(), threads, file }).make('RS256');
     },
   };
+}
+
+/** A private key that this file of tests has not been given yet. The first ones are those of the pool. */
+export function newRsaKey(): KeyObject {
+  given += 1;
+  return privateKeyOf(given <= POOL_SIZE ? fromPool(given - 1) : generateKey());
+}
+
+function fromPool(number: number): Buffer {
+  pool ??= readKeyPool();
+  const place = number % POOL_SIZE;
+  const der = pool[place] ?? generateKey();
+  pool[place] = der;
+  return der;
+}
+
+function privateKeyOf(der: Buffer): KeyObject {
+  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
 }
 
 function generateKey(): Buffer {

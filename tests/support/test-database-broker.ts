@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { startTestDatabaseSource, type TestDatabaseSource } from './test-database-source.ts';
+import type { TestDatabaseSource } from './test-database-source.ts';
 
 /** Environment variable with the URL from which a test gets the database server. */
 export const BROKER_VARIABLE = 'TEST_DATABASE_BROKER';
@@ -40,6 +40,8 @@ export class TestDatabaseBroker {
 }
 
 async function startAndSay(): Promise<TestDatabaseSource> {
+  // Loaded here: Testcontainers takes a second to load, before the first test of a run that needs no database.
+  const { startTestDatabaseSource } = await import('./test-database-source.ts');
   const source = await startTestDatabaseSource();
   process.stderr.write(`Test database: ${source.name}\n`);
   return source;

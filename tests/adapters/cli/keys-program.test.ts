@@ -53,8 +53,7 @@ describe('npm run keys', () => {
       stdout: '',
       stderr: 'There is no key. A service with KEY_DIRECTORY=database makes one when it starts.\n',
     });
-    await using program = runProgram('config/keys.ts', { DATABASE_URL: database.url }, ['list', '--json']);
-    expect([await program.ended(), program.stdout()]).toEqual([0, '[]\n']);
+    expect(await keys(['list', '--json'])).toMatchObject({ exitCode: 0, stdout: '[]\n' });
   });
 
   it('lists the keys with their states and the ids of their secrets, which it does not need', async () => {

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { isUsableKey } from '../../../adapters/jwt/algorithms.ts';
 import { type KeyFile, readKeyFile } from '../../../adapters/jwt/read-key-file.ts';
 import type { Result } from '../../../domain/result.ts';
+import { anyText } from '../../support/any-text.ts';
 
 const { privateKey: KEY } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const OTHER = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' });
@@ -97,7 +98,7 @@ describe('readKeyFile, for every file', () => {
 
   it('… any JSON, and any text', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.json(), fc.string({ unit: 'binary' })), (text) => {
+      fc.property(fc.oneof(fc.json(), anyText()), (text) => {
         expect(readKeyFile(text, 'RS256').ok).toBe(false);
         expectSound(readKeyFile(text, 'RS256'));
       }),

@@ -10,6 +10,7 @@ import { settingMeantBy } from '../../../config/settings/similar-names.ts';
 import { inWords } from '../../../domain/problem.ts';
 import { success } from '../../../domain/result.ts';
 import { SETTING_NAMES } from '../../support/all-settings.ts';
+import { anyText } from '../../support/any-text.ts';
 import { problemsIn } from '../../support/problems.ts';
 
 const MEMORY = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'clients.json' };
@@ -551,7 +552,7 @@ describe('the settings, for every environment', () => {
     'postgres://',
   );
   const odd = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 20 }),
+    anyText({ maxLength: 20 }),
     fc.constantFrom('', ' ', '-1', '1e3', '0x10', '01', '99999999999999999999', '１', 'TRUE', '\ud800', '\0'),
   );
   const quoted = fc.oneof(odd, url, good).map((value) => `${value}${CANARY}`);
@@ -601,7 +602,7 @@ describe('the settings, for every environment', () => {
   });
 
   it('come with files of any text: loadConfiguration never throws, and quotes neither a setting nor a file', () => {
-    const given = fc.record({ settings: environment, text: fc.oneof(fc.json(), fc.string({ unit: 'binary' })) });
+    const given = fc.record({ settings: environment, text: fc.oneof(fc.json(), anyText()) });
     fc.assert(
       fc.property(given, ({ settings, text }) => {
         const all = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'c', KEY_FILE: 'k', ...settings };
