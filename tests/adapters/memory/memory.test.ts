@@ -4,14 +4,17 @@ import {
   PLACES,
 } from '../../../adapters/memory/example-resource/in-memory-location-catalog.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
+import { InMemoryKeyRing } from '../../../adapters/memory/in-memory-key-ring.ts';
 import { InMemoryUsedAssertions } from '../../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { describeClientRepository, type NewClient } from '../../contracts/client-repository.ts';
 import { describeClientStore } from '../../contracts/client-store.ts';
+import { describeKeyRingStore } from '../../contracts/key-ring-store.ts';
 import { describeLocationCatalog } from '../../contracts/location-catalog.ts';
 import { describeUsedAssertions, SMALL_LIMITS } from '../../contracts/used-assertions.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
+import { pooledKeyFactory } from '../../support/pooled-key-factory.ts';
 
 describe('in memory client repository', () => {
   describeClientRepository('InMemoryClientRepository', async () => {
@@ -147,5 +150,31 @@ describe('used assertions', () => {
       }
       expect(store.load.used).toBe(0);
     });
+  });
+});
+
+describeKeyRingStore('InMemoryKeyRing', async () => {
+  const clock = new FixedClock();
+  const store = new InMemoryKeyRing(pooledKeyFactory(), clock);
+  return { store, other: store, now: () => clock.seconds(), close: async () => {} };
+});
+
+describe('a key in memory', () => {
+  it('is forgotten when it has ended, with its private half', async () => {
+    const clock = new FixedClock();
+    const ring = new InMemoryKeyRing(pooledKeyFactory(), clock);
+    const add = async (step: number) => {
+      const { kid, seal } = await ring.make('RS256');
+      const plan = { algorithm: 'RS256', step, signsFrom: clock.now(), verifiesUntil: clock.now() + 100 } as const;
+      const sealed = await seal(plan);
+      await ring.add({ ...plan, kid, sealed, publicationSeconds: 1, addedBefore: Infinity });
+      return sealed;
+    };
+    const first = await add(0);
+    expect((await ring.open(first)).state).toBe('opened');
+    clock.advance(100);
+    await add(1);
+    expect((await ring.open(first)).state).toBe('damaged');
+    expect((await ring.read()).rows).toHaveLength(1);
   });
 });

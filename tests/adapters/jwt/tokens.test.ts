@@ -2,10 +2,30 @@ import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { joseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
 import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { describeTokenSigner } from '../../contracts/token-signer.ts';
 import { describeTokenVerifier } from '../../contracts/token-verifier.ts';
 import { threadsAtOnce } from '../../support/at-once.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 import { OTHER_ALGORITHMS } from '../../support/token-algorithms.ts';
+
+describeTokenSigner('NodeCryptoTokenSigner', async () => {
+  const keys = await freshKeyRing();
+  return { signer: new NodeCryptoTokenSigner(keys), keys };
+});
+
+for (const algorithm of OTHER_ALGORITHMS) {
+  describeTokenSigner(
+    'NodeCryptoTokenSigner',
+    async () => {
+      const keys = await freshKeyRing({
+        factory: createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce }),
+        algorithm,
+      });
+      return { signer: new NodeCryptoTokenSigner(keys), keys };
+    },
+    algorithm,
+  );
+}
 
 for (const algorithm of OTHER_ALGORITHMS) {
   describeTokenVerifier(`joseTokenVerifier with ${algorithm}`, async () => {
