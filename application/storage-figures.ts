@@ -1,3 +1,4 @@
+import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../domain/stored-secret.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import type { Dependency } from './ports/health-check.ts';
 
@@ -32,6 +33,11 @@ export function readCosts(
     nextMs = Math.min(2 * nextMs, LAST_RETRY_MS);
     return retryMs;
   });
+}
+
+/** Those that BCrypt can have, of costs that a storage has found as two digits. */
+export function costsIn(rows: readonly { readonly cost: string }[]): readonly number[] {
+  return rows.map(({ cost }) => Number(cost)).filter((cost) => cost >= BCRYPT_COST_MIN && cost <= BCRYPT_COST_MAX);
 }
 
 /** Reads the BCrypt costs of a storage when it is asked to, until the storage is closed. @param findCosts as of `readCosts`. */

@@ -20,7 +20,7 @@ export interface ChecksBeforeStart {
   readonly settings: readonly Finding[];
   readonly memory: readonly Finding[];
   readonly 'open files': readonly Finding[];
-  /** Whether others can read the files of keys; undefined for each without a setting. */
+  /** Whether others can read the files of keys; undefined for each without a setting. Who may write is checked for all files together. */
   readonly 'key file'?: readonly Finding[];
   readonly 'key secret'?: readonly Finding[];
 }
@@ -41,14 +41,9 @@ export function checksBeforeStart(settings: Settings, environment: Environment):
     ],
     memory: inspectMemory(),
     'open files': inspectOpenFiles(openFilesPlan(settings), connections),
-    ...(keyFile !== undefined && { 'key file': readable(inspectKeyFile(keyFile, 'forge tokens')) }),
-    ...(secret !== undefined && { 'key secret': readable(inspectKeySecretFile(secret)) }),
+    ...(keyFile !== undefined && { 'key file': inspectKeyFile(keyFile, 'forge tokens') }),
+    ...(secret !== undefined && { 'key secret': inspectKeySecretFile(secret) }),
   };
-}
-
-/** Who may write to a file is checked for all files of settings together. */
-function readable(findings: readonly Finding[]): readonly Finding[] {
-  return findings.filter(({ state }) => state !== 'problem');
 }
 
 /** What keeps the service from starting. */

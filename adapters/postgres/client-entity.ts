@@ -3,7 +3,7 @@ import { DETAILS_BYTES_MAX } from '../../application/client-lookup.ts';
 import { INSPECTED_MAX } from '../../application/inspect-clients.ts';
 import { FEDERATED_CANDIDATES_MAX } from '../../application/ports/client-repository.ts';
 import { ENTRY_BYTES_MAX } from '../../application/ports/client-store.ts';
-import { defineTable } from './table.ts';
+import { defineTable } from './table-definition.ts';
 
 /** Finds a client by the identity of another issuer. Clients without one are not in it. Each look-up would read a list of pending updates. */
 export const SUBJECT_INDEX = `create index clients_federated_subjects on "clients"

@@ -6,8 +6,6 @@ import type { ClientBase, Pool } from 'pg';
 import type { DatabaseName, PoolLoad, StatementTimes } from '../../application/ports/telemetry.ts';
 import { fixSearchPath, type SearchPath } from './search-path.ts';
 
-export type Warn = (message: string) => void;
-
 export interface ConnectionOptions {
   /** PostgreSQL connection URL, with its password, or what returns it for each new connection. A secret. */
   readonly url: string | (() => string);
@@ -19,8 +17,6 @@ export interface ConnectionOptions {
   readonly mayCreate?: boolean;
   /** Called once with what the connections are for. Returns what takes the duration of each statement of a request. */
   readonly measure?: (use: DatabaseName, pool: () => PoolLoad) => StatementTimes;
-  /** Takes sentences for the person who runs a program. */
-  readonly warn?: Warn | undefined;
 }
 
 /** How long an idle connection is kept, and how long any connection: after a failover the pool finds the new server. */
@@ -33,7 +29,7 @@ export type Connection = Awaited<ReturnType<typeof openConnection>>;
 
 /** Nothing connects until the first statement. */
 export async function openConnection(
-  { url, poolSize, deadlineMs, mayCreate = true, warn = () => {} }: ConnectionOptions,
+  { url, poolSize, deadlineMs, mayCreate = true }: ConnectionOptions,
   ...schemas: readonly EntitySchema[]
 ) {
   const sockets = new Set<Socket>();
@@ -67,7 +63,6 @@ export async function openConnection(
     pool,
     deadlineMs,
     mayCreate,
-    warn,
     load(): PoolLoad {
       const { totalCount: open, idleCount: idle, waitingCount: waiting } = pool;
       return { open, max: poolSize, idle, waiting };

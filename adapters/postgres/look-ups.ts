@@ -1,5 +1,4 @@
 import { Batches } from '../../application/batches.ts';
-import { isStorable } from '../../application/client-lookup.ts';
 import { SQLSTATE, unlessOneValue } from './fault.ts';
 import type { Runner, Statement } from './runner.ts';
 
@@ -31,7 +30,7 @@ export class LookUps<Row> {
 
   /** The row of this client id. Throws DependencyUnavailable. */
   async find(clientId: string): Promise<Row | undefined> {
-    return isStorable(clientId) ? this.#batches.add({ clientId, begin: performance.now() }) : undefined;
+    return this.#batches.add({ clientId, begin: performance.now() });
   }
 
   /** All in one statement, or each alone if the server refuses one of them. */

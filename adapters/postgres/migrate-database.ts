@@ -2,11 +2,11 @@ import type { PoolClient } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Problem } from '../../domain/problem.ts';
 import { ADD_DETAILS, CLIENTS, HAS_DETAILS, SUBJECT_INDEX } from './client-entity.ts';
-import { type Connection, openConnection, type Warn } from './connection.ts';
+import { type Connection, openConnection } from './connection.ts';
 import { storeFault, TableUnusable } from './fault.ts';
 import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
-import { warnOfSchemas } from './shared-schemas.ts';
-import type { TableDefinition } from './table.ts';
+import { type Warn, warnOfSchemas } from './shared-schemas.ts';
+import type { TableDefinition } from './table-definition.ts';
 import { USED_ASSERTIONS } from './used-assertion-table.ts';
 
 /** How long a statement may take; half of it to wait for another migration that runs. Milliseconds. */
@@ -49,14 +49,14 @@ export async function migrateDatabase(
   const created = [CLIENTS, USED_ASSERTIONS, ...more];
   // The second one looks at the schemas.
   const connection = await openConnection(
-    { url, poolSize: 2, deadlineMs: DEADLINE_MS, warn },
+    { url, poolSize: 2, deadlineMs: DEADLINE_MS },
     ...created.map(({ schema }) => schema),
   );
   try {
     const client = await connection.pool.connect();
     try {
       await client.query(beginAlone(dryRun ? 'read only' : 'read write'));
-      await warnOfSchemas(connection);
+      await warnOfSchemas(connection, warn);
       const { schemas, names } = await connection.searchPath();
       if (schemas.length === 0) throw unusable(noSchema(client, names));
       const steps = await creationSteps(client, connection, created);

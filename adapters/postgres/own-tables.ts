@@ -22,7 +22,7 @@ export function tablesOf(user: TableUser): readonly string[] {
 interface GrantedTable {
   readonly name: string;
   readonly access: 'read' | 'read and write';
-  readonly columns: Readonly<Record<string, string>>;
+  readonly columns: readonly string[];
 }
 
 const ALL = ['select', 'insert', 'update', 'delete'];
@@ -32,7 +32,7 @@ export function grantOf(
   user: TableUser,
   { name, access, columns }: GrantedTable,
   role: string,
-  present: readonly string[] = Object.values(columns),
+  present: readonly string[] = columns,
 ): string {
   const rights = isRead(user, access) ? `select (${present.join(', ')})` : ALL.join(', ');
   return `grant ${rights} on ${name} to ${role}`;
@@ -59,7 +59,7 @@ export function holdsGrant(
   const found = `pg_catalog.to_regclass('${name}')::oid`;
   if (isRead(user, access)) {
     return `(select pg_catalog.bool_and(pg_catalog.has_column_privilege(${role}, attrelid, attnum, 'select${option}'))
-      from pg_catalog.pg_attribute where attrelid = ${found} and attname = any ('{${Object.values(columns)}}'::name[]))`;
+      from pg_catalog.pg_attribute where attrelid = ${found} and attname = any ('{${columns}}'::name[]))`;
   }
   return ALL.map((right) => `pg_catalog.has_table_privilege(${role}, ${found}, '${right}${option}')`).join(' and ');
 }

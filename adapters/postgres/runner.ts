@@ -3,7 +3,6 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 import type { StatementTimes } from '../../application/ports/telemetry.ts';
 import { acquireTimeoutMs, type Connection } from './connection.ts';
 import { hasState, isSessionLost, loggableFault, SQLSTATE } from './fault.ts';
-import type { DatabaseHealth } from './health.ts';
 import type { TableHealth } from './table-health.ts';
 
 /** A statement that is safe to repeat; or several in one text without a name and values, which run in one transaction. */
@@ -20,7 +19,7 @@ const NOT_MEASURED: StatementTimes = { answered: () => {}, failed: () => {} };
 
 interface RunnerParts {
   readonly connection: Connection;
-  readonly health: DatabaseHealth;
+  readonly health: TableHealth;
   /** The name of the dependency if it fails. */
   readonly name: string;
   readonly times?: StatementTimes | undefined;
@@ -29,12 +28,10 @@ interface RunnerParts {
 /** Runs statements for requests. One that fails has the database probed at once. */
 export class Runner {
   readonly #parts: RunnerParts;
-  readonly #table: TableHealth;
   readonly #times: StatementTimes;
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    this.#table = parts.health.table;
     this.#times = parts.times ?? NOT_MEASURED;
   }
 
@@ -45,7 +42,8 @@ export class Runner {
    * @param begin since when the deadline runs.
    */
   async run<Row>(statement: Statement, empty?: RegExp, begin = performance.now()): Promise<readonly Row[]> {
-    if (!this.#table.isThere) throw new DependencyUnavailable(this.#parts.name, this.#table.fault);
+    const { health, name } = this.#parts;
+    if (!health.isThere) throw new DependencyUnavailable(name, health.fault);
     let outcome: keyof StatementTimes = 'answered';
     try {
       return await this.#send<Row>(statement, begin);
@@ -54,10 +52,9 @@ export class Runner {
       // A data exception is about the value that was sent, which a caller chose; it says nothing about the database.
       if (!hasState(fault, SQLSTATE.dataException)) {
         outcome = 'failed';
-        this.#table.isSuspected = true;
-        this.#parts.health.suspected();
+        health.suspected();
       }
-      throw new DependencyUnavailable(this.#parts.name, loggableFault(fault));
+      throw new DependencyUnavailable(name, loggableFault(fault));
     } finally {
       this.#times[outcome]((performance.now() - begin) / 1_000);
     }
@@ -70,7 +67,7 @@ export class Runner {
    * @param deadlineMs the deadline of this statement, in place of that of requests.
    */
   async tryRun<Row>(statement: Statement, deadlineMs?: number): Promise<readonly Row[] | undefined> {
-    if (!this.#table.isThere) return undefined;
+    if (!this.#parts.health.isThere) return undefined;
     return this.#send<Row>(statement, performance.now(), deadlineMs).catch(() => undefined);
   }
 

@@ -1,11 +1,5 @@
 import type { ClientBase } from 'pg';
 
-/** Whether no policy of row-level security lets the role read a row of the table with this oid. */
-export const hidesRows = (oid: string) =>
-  `coalesce(pg_catalog.row_security_active(${oid}), false) and not exists (select from pg_catalog.pg_policy
-      where polrelid = ${oid} and polpermissive and polcmd in ('*', 'r') and exists (select
-        from pg_catalog.unnest(polroles) as r where r = 0::oid or pg_catalog.pg_has_role(r, 'USAGE')))`;
-
 export interface SearchPath {
   /** The schemas that exist and that the role may use. */
   readonly schemas: readonly string[];

@@ -1,7 +1,7 @@
 import { inWords, type Problem } from '../../domain/problem.ts';
 import type { Connection } from './connection.ts';
+import type { DatabaseLine, SharedSchema } from './database-log.ts';
 import { hasState, SQLSTATE } from './fault.ts';
-import type { DatabaseLine, SharedSchema } from './health.ts';
 import { TABLE_NAMES } from './own-tables.ts';
 import { runStatement } from './runner.ts';
 
@@ -70,11 +70,12 @@ export async function findSchemaRisks(connection: Connection): Promise<readonly 
   return risks;
 }
 
+/** Takes sentences for the person who runs a program. */
+export type Warn = (message: string) => void;
+
 /** The same for a program, which says it before it reads a table of ours or writes to one. */
-export async function warnOfSchemas(connection: Connection): Promise<readonly SchemaRisk[]> {
-  const risks = await findSchemaRisks(connection);
-  for (const risk of risks) connection.warn(`Warning: ${inWords(risk)}`);
-  return risks;
+export async function warnOfSchemas(connection: Connection, warn: Warn = () => {}): Promise<void> {
+  for (const risk of await findSchemaRisks(connection)) warn(`Warning: ${inWords(risk)}`);
 }
 
 function describe({ schema, roles, by, table }: FoundRisk): Omit<Problem, 'code'> {

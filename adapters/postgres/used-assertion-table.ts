@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { NOW } from './database-time.ts';
-import { defineTable } from './table.ts';
+import { DATABASE_TIME } from './database-time.ts';
+import { defineTable } from './table-definition.ts';
 
 /**
  * Assertions that clients have used, so that none is used again, in whichever replica. `digest` is of client id and `jti`.
@@ -26,7 +26,7 @@ export const USED_ASSERTIONS = defineTable(
  * behind. So neither of two clocks that jumps ahead ends a use early, and back again an assertion is not accepted twice.
  */
 function endedAt(parameter: string): string {
-  return `(select least(${NOW}, ${parameter}::bigint))`;
+  return `(select least(${DATABASE_TIME.now}, ${parameter}::bigint))`;
 }
 
 /**

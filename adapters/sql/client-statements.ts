@@ -1,10 +1,7 @@
-import { commitRecorded } from '../../application/commit-recorded.ts';
-import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
-import type { ClientChange } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { type ClientDetails, withoutEmpty } from '../../domain/client-details.ts';
 import { documentOf } from '../../domain/details-document.ts';
-import type { SqlConnection, SqlDialect } from './sql-database.ts';
+import type { SqlDialect } from './sql-database.ts';
 
 /** Statements that manage the table `clients`. @param hasDetails whether the table has the column. */
 export function clientStatements({ bytewise, forUpdate }: SqlDialect, hasDetails: boolean) {
@@ -29,24 +26,6 @@ export function clientStatements({ bytewise, forUpdate }: SqlDialect, hasDetails
     update: { columns: `${update} where client_id = $1`, all: `${update}, details = $5 where client_id = $1` },
     remove: 'delete from clients where client_id = $1',
   };
-}
-
-/**
- * Ends the transaction: commits once the change is recorded, or undoes everything if there is none.
- * @param beforeCommit records the rest of the change.
- */
-export async function endTransaction(
-  connection: SqlConnection,
-  change: ClientChange | undefined,
-  recorder: ChangeRecorder<ClientChange> | undefined,
-  beforeCommit?: () => Promise<void>,
-): Promise<void> {
-  if (change === undefined) return connection.run('rollback');
-  const role = recorder && (await connection.role());
-  await commitRecorded(recorder, change, role, async () => {
-    await beforeCommit?.();
-    await connection.run('commit');
-  });
 }
 
 /** What the column stores: kinds without entries are left out. */

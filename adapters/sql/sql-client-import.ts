@@ -18,10 +18,11 @@ import { type ClientDetails, withoutEmpty } from '../../domain/client-details.ts
 import type { NewClient } from '../../domain/client-registration.ts';
 import { documentOf } from '../../domain/details-document.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { documentText, endTransaction, requireDetails } from './client-statements.ts';
+import { documentText, requireDetails } from './client-statements.ts';
 import { planStatements } from './sql-client-plan.ts';
-import type { SqlConnection, SqlDialect, SqlValue } from './sql-database.ts';
+import type { SqlConnection, SqlDatabase, SqlDialect, SqlValue } from './sql-database.ts';
 import { storedEntry, type WaitingClient } from './stored-entry.ts';
+import { endTransaction } from './transaction.ts';
 
 /** Clients that one statement adds to the temporary table, within the number of parameters that a database takes. */
 const ROWS_AT_ONCE = 500;
@@ -90,11 +91,9 @@ function importStatements({ temporary, jsonType, bytewise, merged, ownerOf }: Sq
 }
 
 interface ImportParts {
+  readonly database: SqlDatabase;
   readonly connection: SqlConnection;
-  readonly dialect: SqlDialect;
   readonly hasDetails: boolean;
-  readonly faultOf: (fault: unknown) => unknown;
-  readonly isDeadlock: (fault: unknown) => boolean;
   readonly read: (record: ClientRow) => StoredClient;
   readonly recorder: ChangeRecorder<ClientChange> | undefined;
 }
@@ -109,14 +108,14 @@ export class SqlClientImport implements ClientImport {
 
   private constructor(parts: ImportParts) {
     this.#parts = parts;
-    this.#sql = importStatements(parts.dialect, parts.hasDetails);
-    this.#planSql = planStatements(parts.dialect, parts.hasDetails);
+    this.#sql = importStatements(parts.database.dialect, parts.hasDetails);
+    this.#planSql = planStatements(parts.database.dialect, parts.hasDetails);
   }
 
   /** @param parts whose connection is released by `close`, and before that if a method throws. */
   static async start(parts: ImportParts): Promise<SqlClientImport> {
     const started = new SqlClientImport(parts);
-    const { beforeImport } = parts.dialect;
+    const { beforeImport } = parts.database.dialect;
     await started.#run(({ run }) => run(`${beforeImport}; ${started.#sql.drop}; ${started.#sql.create}`));
     return started;
   }
@@ -208,7 +207,7 @@ export class SqlClientImport implements ClientImport {
         try {
           return await transaction(connection);
         } catch (fault) {
-          if (attempt === ATTEMPTS || !this.#parts.isDeadlock(fault)) throw fault;
+          if (attempt === ATTEMPTS || !this.#parts.database.isDeadlock(fault)) throw fault;
           await connection.run('rollback');
         }
       }
@@ -301,7 +300,7 @@ export class SqlClientImport implements ClientImport {
     } catch (fault) {
       if (!this.#isClosed) this.#parts.connection.release(true);
       this.#isClosed = true;
-      throw this.#parts.faultOf(fault);
+      throw this.#parts.database.faultOf(fault);
     }
   }
 }

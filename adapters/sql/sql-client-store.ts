@@ -18,9 +18,10 @@ import type { NewClient } from '../../domain/client-registration.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { clientStatements, documentText, endTransaction, requireDetails } from './client-statements.ts';
+import { clientStatements, documentText, requireDetails } from './client-statements.ts';
 import { SqlClientImport } from './sql-client-import.ts';
 import type { SqlConnection, SqlDatabase } from './sql-database.ts';
+import { endTransaction, withConnection } from './transaction.ts';
 
 const PAGE_SIZE = 500;
 
@@ -74,23 +75,15 @@ export class SqlClientStore implements ClientStore {
 
   async startImport(): Promise<ClientImport> {
     await this.#import?.close();
-    const { dialect, faultOf, isDeadlock } = this.#database;
+    const database = this.#database;
     try {
-      const connection = await this.#database.connect();
-      const hasDetails = await this.#database.hasDetails(connection);
-      const parts = {
-        connection,
-        dialect,
-        hasDetails,
-        faultOf,
-        isDeadlock,
-        read: (record: ClientRow) => this.#read(record),
-        recorder: this.#recorder,
-      };
-      this.#import = await SqlClientImport.start(parts);
+      const connection = await database.connect();
+      const hasDetails = await database.hasDetails(connection);
+      const read = (record: ClientRow) => this.#read(record);
+      this.#import = await SqlClientImport.start({ database, connection, hasDetails, read, recorder: this.#recorder });
       return this.#import;
     } catch (fault) {
-      throw faultOf(fault);
+      throw database.faultOf(fault);
     }
   }
 
@@ -169,20 +162,13 @@ export class SqlClientStore implements ClientStore {
     });
   }
 
-  async #use<Outcome>(
+  #use<Outcome>(
     work: (connection: SqlConnection, statements: ReturnType<typeof clientStatements>) => Promise<Outcome>,
   ): Promise<Outcome> {
-    let connection: SqlConnection | undefined;
-    try {
-      connection = await this.#database.connect();
+    return withConnection(this.#database, async (connection) => {
       const hasDetails = await this.#database.hasDetails(connection);
-      const outcome = await work(connection, clientStatements(this.#database.dialect, hasDetails));
-      connection.release(false);
-      return outcome;
-    } catch (fault) {
-      connection?.release(true);
-      throw this.#database.faultOf(fault);
-    }
+      return work(connection, clientStatements(this.#database.dialect, hasDetails));
+    });
   }
 }
 

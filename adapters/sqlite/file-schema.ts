@@ -9,8 +9,14 @@ export const APPLICATION_ID = 0x63636173;
 const FIND_FOREIGN_TABLE = `select name from pragma_table_list where schema = 'main' and name = 'clients' and not strict`;
 
 /** The number in the header, or of rows. */
-export function readNumber(database: DatabaseSync, statement: string): number {
+function readNumber(database: DatabaseSync, statement: string): number {
   return Number(Object.values(database.prepare(statement).get() ?? {})[0]);
+}
+
+/** What the header says of a file: the program that has written it, and its version. */
+export function readHeader(database: DatabaseSync) {
+  const [owner, version] = [readNumber(database, 'pragma application_id'), readNumber(database, 'pragma user_version')];
+  return { owner, version, isEmpty: owner === 0 && readNumber(database, 'select count(*) from sqlite_schema') === 0 };
 }
 
 /**
@@ -18,12 +24,11 @@ export function readNumber(database: DatabaseSync, statement: string): number {
  * schema or a table or view in the place of one of these, or with a fix if it has not had all of them; and the faults of SQLite.
  */
 export function schemaVersion(database: DatabaseSync, path: string, fix?: string): number {
-  const [owner, version] = ['application_id', 'user_version'].map((name) => readNumber(database, `pragma ${name}`));
-  const isEmpty = owner === 0 && readNumber(database, 'select count(*) from sqlite_schema') === 0;
+  const { owner, version, isEmpty } = readHeader(database);
   if (owner !== APPLICATION_ID && !isEmpty) {
     throw new FileUnusable(path, 'is the database of another program', 'correct DATABASE_FILE');
   }
-  if (version !== undefined && version > MIGRATIONS.length) {
+  if (version > MIGRATIONS.length) {
     throw new FileUnusable(path, 'has a newer schema', 'install the version of this service that has migrated it');
   }
   const foreign = database.prepare(FIND_FOREIGN_TABLE).get()?.['name'];
@@ -32,5 +37,5 @@ export function schemaVersion(database: DatabaseSync, path: string, fix?: string
   }
   if (fix !== undefined && version !== MIGRATIONS.length)
     throw new FileUnusable(path, 'has no table clients, or an older schema', fix);
-  return version ?? 0;
+  return version;
 }

@@ -41,12 +41,8 @@ export function closeKeepingLog(database: DatabaseSync, path: string): void {
 }
 
 /** Runs `work` in one transaction. Nothing else runs meanwhile, in this program. */
-export function inTransaction<Outcome>(
-  database: DatabaseSync,
-  work: () => Outcome,
-  begin: 'begin' | 'begin immediate' = 'begin immediate',
-): Outcome {
-  database.exec(begin);
+function inTransaction<Outcome>(database: DatabaseSync, work: () => Outcome): Outcome {
+  database.exec('begin immediate');
   try {
     const outcome = work();
     if (database.isTransaction) database.exec('commit');

@@ -17,7 +17,7 @@ const BESIDE_CONNECTIONS_BYTES = 192 * 2 ** 20;
 const CONNECTION_BYTES = { plain: 64 * 2 ** 10, tls: 128 * 2 ** 10 };
 
 /** A service that cannot have as many connections is of no use, however little memory there is. */
-const CONNECTIONS_MIN = 64;
+export const CONNECTIONS_MIN = 64;
 
 /** For how many connections so many bytes of memory are enough. */
 export function connectionsInMemory(kind: keyof typeof CONNECTION_BYTES, limit = memoryLimit()): number {

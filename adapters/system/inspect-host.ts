@@ -1,8 +1,8 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Finding, fine, note, problem } from '../../domain/finding.ts';
-import { MEMORY_BYTES, memoryLimit } from './host-limits.ts';
-import { connectionsWithin, type OpenFilesPlan, openFilesProblem } from './open-files.ts';
+import { CONNECTIONS_MIN, MEMORY_BYTES, memoryLimit } from './host-limits.ts';
+import { connectionsWithin, type OpenFilesPlan } from './open-files.ts';
 import { othersMay } from './read-text-file.ts';
 
 const MB = 1_000_000;
@@ -21,18 +21,17 @@ export function inspectMemory(limit = memoryLimit()): readonly Finding[] {
 
 /** Whether a process may open as many files as it needs for `connections` at once. */
 export function inspectOpenFiles(plan: OpenFilesPlan, connections: number): readonly Finding[] {
-  const tooFew = openFilesProblem(plan);
   const within = connectionsWithin(plan);
-  const fix = `raise the limit to ${plan.limit + connections - within}: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of docker`;
-  if (tooFew !== undefined) return [problem(tooFew, fix)];
   if (within >= connections) return [fine(`the service may have ${connections} connections`)];
-  return [note(`the service may have ${within} connections instead of ${connections}`, fix)];
+  const beside = plan.limit - within;
+  const fix = `raise the limit to ${beside + connections}: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of docker`;
+  if (within >= CONNECTIONS_MIN)
+    return [note(`the service may have ${within} connections instead of ${connections}`, fix)];
+  const least = beside + CONNECTIONS_MIN;
+  return [problem(`the limit of open files (ulimit -n) is ${plan.limit}: must be at least ${least}`, fix)];
 }
 
-/**
- * Whether only its owner can write a file with a key, and read it; `harm` is what others could do with it. A file that cannot be read is a
- * problem of the settings.
- */
+/** Whether only its owner can read a file with a key; `harm` is what others could do with it. A file that cannot be read is a problem of the settings. */
 export function inspectKeyFile(
   path: string,
   harm: string,
@@ -40,7 +39,6 @@ export function inspectKeyFile(
 ): readonly Finding[] {
   const whole = resolve(path);
   const fix = readers === 'read' ? `chmod 600 ${whole}` : `chmod o-r ${whole}, or defaultMode 0440 of the Secret`;
-  if (othersMay('write', path)) return [problem(`other users can write to ${whole}`, `chmod 600 ${whole}`)];
   if (othersMay(readers, path)) return [note(`other users can read ${whole}, and with it ${harm}`, fix)];
   const whose = readers === 'read' ? 'only its owner' : 'only its owner and its group';
   return [fine(`${whole} is usable, and ${whose} can read it`)];

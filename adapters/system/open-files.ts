@@ -1,9 +1,6 @@
 /** Files that a process opens beside connections and pipes: its log, its event loop, files that it reads. */
 const OWN_FILES = 128;
 
-/** A process that cannot have as many connections is of no use. */
-const CONNECTIONS_MIN = 64;
-
 export interface OpenFilesPlan {
   /** How many files one process may open (`ulimit -n`); Infinity where there is no limit. */
   readonly limit: number;
@@ -28,11 +25,4 @@ export function openFilesLimit(): number {
 /** How many connections a process may have at once, so that it never runs out of files. */
 export function connectionsWithin({ limit, reserved }: OpenFilesPlan): number {
   return limit - reserved - OWN_FILES;
-}
-
-/** Why a process with this limit cannot start; undefined if it can. */
-export function openFilesProblem({ limit, reserved }: OpenFilesPlan): string | undefined {
-  const needed = reserved + OWN_FILES + CONNECTIONS_MIN;
-  if (limit >= needed) return undefined;
-  return `the limit of open files (ulimit -n) is ${limit}: must be at least ${needed}`;
 }

@@ -48,7 +48,7 @@ function openersOf({ settings }: Configuration): readonly Open[] {
   ];
 }
 
-/** The code of a table that the service creates when it starts (`adapters/postgres/table.ts`). */
+/** The code of a table that the service creates when it starts (`adapters/postgres/table-probe.ts`). */
 const CREATED_AT_START = 'table_created_at_start';
 
 /** A store that the service writes to works on a standby for a while: /readyz has a note, and the operator a problem. */

@@ -27,53 +27,44 @@ export function loadConfiguration(
   environment: Environment,
   readTextFile: ReadTextFile,
 ): Result<Configuration, readonly Problem[]> {
+  const problems: Problem[] = [];
+  /** What was read; undefined if it has problems, which are kept. */
+  function take<Value>(read: Result<Value, readonly Problem[]>): Value | undefined {
+    if (!read.ok) problems.push(...read.problem);
+    return read.ok ? read.value : undefined;
+  }
   /** What the file of a setting holds; undefined where the setting is absent. */
-  function load<Value>(name: string, parse: (text: string) => Result<Value, readonly string[]>) {
+  function load<Value>(name: string, parse: (text: string) => Result<Value, readonly string[]>): Value | undefined {
     const path = environment[name];
-    if (!path || invisibleEnd(path) !== undefined) return success(undefined);
+    if (!path || invisibleEnd(path) !== undefined) return undefined;
     const text = readTextFile(path);
     const parsed = text.ok ? parse(text.value) : failure([text.problem]);
-    return parsed.ok ? parsed : failure(parsed.problem.map((problem) => settingProblem(name, problem)));
+    return take(parsed.ok ? parsed : failure(parsed.problem.map((problem) => settingProblem(name, problem))));
   }
-  const settings = readSettings(environment);
+  const settings = take(readSettings(environment));
   const read = secretSources(environment, readTextFile);
-  const readClients = (json: string) => readClientsFile(json, { plain: 'accepted', read });
-  const clients =
-    environment['CLIENT_REPOSITORY'] === 'memory' ? load('CLIENTS_FILE', jsonReader(readClients)) : success(undefined);
+  const readClients = jsonReader((json) => readClientsFile(json, { plain: 'accepted', read }));
+  const clients = environment['CLIENT_REPOSITORY'] === 'memory' ? load('CLIENTS_FILE', readClients) : undefined;
   const algorithm = readTokenAlgorithm(environment['TOKEN_SIGNING_ALG']) ?? 'RS256';
   const readKey = (text: string) => readKeyFile(text, algorithm);
   const keyFile = load('KEY_FILE', (text) => (text.trimStart().startsWith('{') ? jsonReader(readKey) : readKey)(text));
-  const databaseUrl = load('DATABASE_URL_FILE', readDatabaseUrl);
+  const urlInFile = load('DATABASE_URL_FILE', readDatabaseUrl);
   const keySecrets = load('KEY_SECRET_FILE', readKeySecrets);
   const issuersFile = load('CLIENT_ASSERTION_ISSUERS_FILE', jsonReader(readIssuersFile));
-  const managementToken = load('MANAGEMENT_TOKEN_FILE', readManagementToken);
+  const tokenInFile = load('MANAGEMENT_TOKEN_FILE', readManagementToken);
   const [chain, key] = [load('TLS_CERT_FILE', success), load('TLS_KEY_FILE', success)];
-  const certificate =
-    chain.ok && key.ok && chain.value !== undefined && key.value !== undefined
-      ? certificateOf(chain.value, key.value)
-      : success(undefined);
+  const certificate = chain === undefined || key === undefined ? undefined : take(certificateOf(chain, key));
+  if (settings === undefined || problems.length > 0) return failure(problems);
 
-  const files = [clients, keyFile, databaseUrl, keySecrets, issuersFile, managementToken, chain, key, certificate];
-  const problems = [settings, ...files].flatMap((part) => (part.ok ? [] : part.problem));
-  if (!settings.ok || !clients.ok || !keyFile.ok || !databaseUrl.ok || !keySecrets.ok) return failure(problems);
-  if (!issuersFile.ok || !managementToken.ok || !certificate.ok || problems.length > 0) return failure(problems);
-
-  const { DATABASE_URL = databaseUrl.value, MANAGEMENT_TOKEN = managementToken.value, TOKEN_ISSUER } = settings.value;
-  const issuers = (issuersFile.value ?? []).map(({ audience = TOKEN_ISSUER, ...issuer }) => ({ audience, ...issuer }));
-  const isFederated = settings.value.CLIENT_AUTHENTICATION_METHODS.includes('federated_jwt');
-  const further = [
-    ...(isFederated ? problemsOfRules(clients.value ?? [], issuers) : []),
-    ...(DATABASE_URL === undefined ? [] : databaseFileProblems(DATABASE_URL.reveal(), environment, readTextFile)),
-  ];
-  if (further.length > 0) return failure(further);
+  const { DATABASE_URL = urlInFile, MANAGEMENT_TOKEN: managementToken = tokenInFile, TOKEN_ISSUER } = settings;
+  const issuers = (issuersFile ?? []).map(({ audience = TOKEN_ISSUER, ...issuer }) => ({ audience, ...issuer }));
+  const isFederated = settings.CLIENT_AUTHENTICATION_METHODS.includes('federated_jwt');
+  if (isFederated) problems.push(...problemsOfRules(clients ?? [], issuers));
+  if (DATABASE_URL) problems.push(...databaseFileProblems(DATABASE_URL.reveal(), environment, readTextFile));
+  if (problems.length > 0) return failure(problems);
   return success({
-    settings: Object.freeze({ ...settings.value, DATABASE_URL }),
-    clients: clients.value ?? [],
-    keyFile: keyFile.value,
-    keySecrets: keySecrets.value ?? [],
-    issuers,
-    managementToken: MANAGEMENT_TOKEN,
-    certificate: certificate.value,
+    settings: Object.freeze({ ...settings, DATABASE_URL }),
+    ...{ clients: clients ?? [], keyFile, keySecrets: keySecrets ?? [], issuers, managementToken, certificate },
     httpTimeouts: HTTP_TIMEOUTS,
   });
 }

@@ -1,6 +1,5 @@
-import type { Problem } from '../../domain/problem.ts';
 import type { Environment } from './read-environment.ts';
-import { settingProblem } from './rules.ts';
+import { type RuleBroken, refuse, warning } from './rules.ts';
 
 /** A name that was a setting of an earlier version, and is refused. */
 interface RetiredSetting {
@@ -28,24 +27,13 @@ export function withoutRetired(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !Object.hasOwn(RETIRED_SETTINGS, name)));
 }
 
-/** The problem of each retired setting that is given, by its name and with what replaces it. */
-export function retiredProblems(environment: Environment): readonly Problem[] {
-  return given(environment, false).map(([name, { why, fix }]) =>
-    settingProblem(name, `is not a setting any more, since ${why}`, fix),
-  );
-}
-
-/** The same for a value with which the service starts. */
-export function retiredWarnings(environment: Environment): readonly Problem[] {
-  return given(environment, true).map(([name, { why, fix }]) =>
-    settingProblem(name, `has no effect any more, since ${why}`, fix),
-  );
-}
-
-function given(environment: Environment, isHarmless: boolean): readonly (readonly [string, RetiredSetting])[] {
-  return Object.entries(RETIRED_SETTINGS).filter(([name, { harmless }]) => {
+/** What each retired setting that is given means for a start, with what replaces it. An empty value counts as absent. */
+export function retiredSettings(environment: Environment): readonly RuleBroken[] {
+  return Object.entries(RETIRED_SETTINGS).flatMap(([name, { why, fix, harmless }]) => {
     const value = environment[name];
-    // An empty value counts as absent.
-    return Boolean(value) && (harmless?.(value ?? '') ?? false) === isHarmless;
+    if (!value) return [];
+    return harmless?.(value)
+      ? warning(true, name, `has no effect any more, since ${why}`, fix)
+      : refuse(true, name, `is not a setting any more, since ${why}`, fix);
   });
 }

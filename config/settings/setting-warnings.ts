@@ -1,29 +1,24 @@
 import type { Problem } from '../../domain/problem.ts';
 import { effectiveSettings } from './effective-settings.ts';
-import type { Environment, SettingsGroup } from './read-environment.ts';
-import { retiredWarnings } from './retired-settings.ts';
+import type { Environment } from './read-environment.ts';
+import { retiredSettings } from './retired-settings.ts';
 import { brokenBy, settingProblem } from './rules.ts';
-import { SETTINGS_GROUPS } from './settings.ts';
-
-const GROUPS: readonly SettingsGroup[] = Object.values(SETTINGS_GROUPS);
+import { ALL_SETTINGS } from './settings.ts';
 
 /** What is probably a mistake in settings with which the service starts. */
 export function settingWarnings(environment: Environment): readonly Problem[] {
-  const rows = Object.assign({}, ...GROUPS.map((group) => group.rows));
-  const effective = effectiveSettings(environment, rows);
-  const broken = GROUPS.flatMap(({ rules }) => rules?.(effective, undefined) ?? []);
+  const { rows, rules } = ALL_SETTINGS;
+  const broken = rules?.(effectiveSettings(environment, rows), undefined) ?? [];
+  const keptByNpm = Object.keys(rows).filter((name) => environment[`npm_config_${name.toLowerCase()}`]);
   return [
-    ...retiredWarnings(environment),
-    ...brokenBy('warning', broken),
-    ...Object.keys(rows)
-      .filter((name) => environment[`npm_config_${name.toLowerCase()}`])
-      .map((name) =>
-        settingProblem(
-          name,
-          'npm keeps such an option for itself',
-          `settings are environment variables, ${name}=… npm start`,
-        ),
+    ...brokenBy('warning', [...retiredSettings(environment), ...broken]),
+    ...keptByNpm.map((name) =>
+      settingProblem(
+        name,
+        'npm keeps such an option for itself',
+        `settings are environment variables, ${name}=… npm start`,
       ),
+    ),
   ];
 }
 

@@ -6,7 +6,8 @@ import { KEYS_IN_MEMORY, keys } from './key-settings.ts';
 import { audit, listening, shutdown } from './listening-settings.ts';
 import { withHostOfPlatform } from './platform.ts';
 import { type Environment, readEnvironment, type SettingsGroup, type ValuesOf } from './read-environment.ts';
-import { retiredProblems, withoutRetired } from './retired-settings.ts';
+import { retiredSettings, withoutRetired } from './retired-settings.ts';
+import { brokenBy } from './rules.ts';
 import { storage } from './storage-settings.ts';
 import { authentication, metadata, profile, secrets, tokens } from './token-settings.ts';
 
@@ -47,7 +48,7 @@ type Rows = { [Name in keyof Groups]: (rows: Groups[Name]['rows']) => void }[key
   : never;
 
 /** Every setting, with the rules of all groups. */
-const ALL: SettingsGroup<Rows> = {
+export const ALL_SETTINGS: SettingsGroup<Rows> = {
   rows: Object.assign({}, ...GROUPS.map(({ rows }) => rows)),
   rules: (given, values) => GROUPS.flatMap(({ rules }) => rules?.(given, values) ?? []),
 };
@@ -63,8 +64,8 @@ interface Derived {
 
 /** Reads the environment. Fails with every problem, by the name of its setting and never with a value. */
 export function readSettings(environment: Environment): Result<Settings, readonly Problem[]> {
-  const retired = retiredProblems(environment);
-  const read = readEnvironment(ALL, OWN_PREFIXES, withHostOfPlatform(withoutRetired(environment)));
+  const retired = brokenBy('problem', retiredSettings(environment));
+  const read = readEnvironment(ALL_SETTINGS, OWN_PREFIXES, withHostOfPlatform(withoutRetired(environment)));
   if (!read.ok) return failure([...read.problem, ...retired]);
   if (retired.length > 0) return failure(retired);
   // A key from a file has no successor.

@@ -1,26 +1,32 @@
 import { readDetails } from '../../adapters/files/clients-file.ts';
 import { openClientsDatabase } from '../../adapters/postgres/clients-program/postgres-clients-database.ts';
 import { inspectSession } from '../../adapters/postgres/doctor/inspect-session.ts';
-import { KEY_RING } from '../../adapters/postgres/key-directory/key-ring-table.ts';
-import { KEYS_POOL_SIZE, openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
-import { PostgresKeyRingRecords } from '../../adapters/postgres/keys-program/postgres-key-ring-records.ts';
+import { KEY_RING, KEYS_POOL_SIZE, openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
+import { openKeyRingDatabase } from '../../adapters/postgres/keys-program/postgres-key-ring-database.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
-import { openClientRepository } from '../../adapters/postgres/postgres-client-repository.ts';
+import { openClientRows } from '../../adapters/postgres/postgres-client-rows.ts';
 import {
   openUsedAssertions,
   USES_POOL_SIZE,
 } from '../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts';
+import { SqlKeyRing } from '../../adapters/sql/key-directory/sql-key-ring.ts';
+import { SqlKeyRingRecords } from '../../adapters/sql/keys-program/sql-key-ring-records.ts';
+import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { success } from '../../domain/result.ts';
 import type { Storage } from './storage.ts';
 
 /** Registrations, keys and used assertions in tables of PostgreSQL, each with its own pool. */
 export const postgres: Storage = {
-  openClients({ database, poolSize, needsDetails, log, clock }) {
-    return openClientRepository({ ...database, poolSize }, log, clock, needsDetails);
+  async openClients({ database, poolSize, needsDetails, log, clock }) {
+    const { rows, ...opened } = await openClientRows({ ...database, poolSize }, log, needsDetails);
+    return { clients: new SqlClientRepository(rows, log, clock), ...opened };
   },
 
-  openKeyRing: ({ database, log }) => openKeyRing(database, log),
+  async openKeyRing({ database, log }) {
+    const { dependency, ...table } = await openKeyRing(database, log);
+    return { store: new SqlKeyRing(table), dependency };
+  },
 
   openUsedAssertions: ({ database, clock, log }) => openUsedAssertions(database, clock, log),
 
@@ -36,8 +42,8 @@ export const postgres: Storage = {
     async openClientStore({ url, warn }, recorder) {
       return new SqlClientStore(await openClientsDatabase(url, warn), readDetails, recorder);
     },
-    openKeyRing({ url, warn }, recorder) {
-      return PostgresKeyRingRecords.open(url, recorder, warn);
+    async openKeyRing({ url, warn }, recorder) {
+      return new SqlKeyRingRecords(await openKeyRingDatabase(url, warn), recorder);
     },
     async migrate({ url, warn }, options) {
       return success({ done: await migrateDatabase(url, { created: [KEY_RING], ...options, warn }), hasRoles: true });

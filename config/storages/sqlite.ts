@@ -1,10 +1,14 @@
 import { existsSync } from 'node:fs';
 import { readDetails } from '../../adapters/files/clients-file.ts';
+import { SqlKeyRing } from '../../adapters/sql/key-directory/sql-key-ring.ts';
+import { SqlKeyRingRecords } from '../../adapters/sql/keys-program/sql-key-ring-records.ts';
+import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
+import { queryable } from '../../adapters/sql/transaction.ts';
 import { openClientsFile } from '../../adapters/sqlite/clients-program/sqlite-clients-database.ts';
-import { keyRingFileOf, SqliteKeyRing } from '../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
+import { createKeyRingFile, keyRingFile, keyRingFileOf } from '../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
 import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
-import { openClientRepository } from '../../adapters/sqlite/sqlite-client-repository.ts';
+import { openClientRows } from '../../adapters/sqlite/sqlite-client-rows.ts';
 import { failure, success } from '../../domain/result.ts';
 import type { Storage } from './storage.ts';
 
@@ -13,13 +17,19 @@ const ONE_CONNECTION = () => ({ open: 1, max: 1, idle: 1, waiting: 0 });
 
 /** Registrations in a file of SQLite, and the key ring in another one beside it. */
 export const sqlite: Storage = {
-  openClients({ file, clock, log, database }) {
-    return openClientRepository(file, log, clock, database.measure?.('client repository', ONE_CONNECTION));
+  async openClients({ file, clock, log, database }) {
+    const { rows, ...opened } = await openClientRows(
+      file,
+      log,
+      database.measure?.('client repository', ONE_CONNECTION),
+    );
+    return { clients: new SqlClientRepository(rows, log, clock), ...opened };
   },
 
   async openKeyRing({ file, database: { mayCreate = true } }) {
     const path = keyRingFileOf(file);
-    const store = mayCreate || existsSync(path) ? SqliteKeyRing.create(path) : SqliteKeyRing.open(path);
+    if (mayCreate || existsSync(path)) createKeyRingFile(path);
+    const store = new SqlKeyRing(queryable(keyRingFile(path)));
     // The key ring reports itself whether a key may sign, and why not.
     return { store, dependency: { name: 'key directory', readiness: () => ({ ready: true }), close: async () => {} } };
   },
@@ -29,7 +39,7 @@ export const sqlite: Storage = {
       return new SqlClientStore(openClientsFile(file), readDetails, recorder);
     },
     async openKeyRing({ file }, recorder) {
-      return SqliteKeyRing.open(keyRingFileOf(file), recorder);
+      return new SqlKeyRingRecords(keyRingFile(keyRingFileOf(file)), recorder);
     },
     async migrate({ file }, { grantTo, dryRun }) {
       if (grantTo !== undefined) return failure('--grant-to: a file has no roles; its owner and group decide.');

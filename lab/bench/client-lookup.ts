@@ -1,8 +1,9 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { CLIENTS, FIND_CLIENTS } from '../../adapters/postgres/client-entity.ts';
-import { PostgresClientRepository } from '../../adapters/postgres/postgres-client-repository.ts';
+import { clientRows } from '../../adapters/postgres/postgres-client-rows.ts';
 import { openTable } from '../../adapters/postgres/table.ts';
+import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
 import { SystemClock } from '../../adapters/system/system.ts';
 import { DatabaseServer } from '../../tests/support/database-server.ts';
 import { figure, median } from './report.ts';
@@ -19,7 +20,7 @@ const server = await DatabaseServer.create();
 const url = server.urlOf('postgres', 'postgres');
 const options = { url, poolSize: POOL_SIZE, deadlineMs: 5_000 };
 const table = await openTable('client repository', CLIENTS, options, () => {});
-const repository = new PostgresClientRepository(table.runner, () => {}, new SystemClock());
+const repository = new SqlClientRepository(clientRows(table.runner), () => {}, new SystemClock());
 const orm = new MikroORM({
   entities: [CLIENTS.schema],
   dbName: 'postgres',

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { KEY_RING } from '../../adapters/postgres/key-directory/key-ring-table.ts';
+import { KEY_RING } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { BRING_BACK } from '../../application/client-lookup.ts';
 import type { Finding } from '../../domain/finding.ts';

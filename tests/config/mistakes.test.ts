@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { KEY_RING } from '../../adapters/postgres/key-directory/key-ring-table.ts';
+import { KEY_RING } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
 import { manageClients } from '../../config/programs/clients-program.ts';
 import { inspectService } from '../../config/programs/doctor.ts';
 import { manageKeys } from '../../config/programs/keys-program.ts';

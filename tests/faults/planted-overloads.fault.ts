@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openConnection } from '../../adapters/postgres/connection.ts';
 import { problemOfFault } from '../../adapters/postgres/fault-problem.ts';
-import { KEY_RING } from '../../adapters/postgres/key-directory/key-ring-table.ts';
+import { KEY_RING } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { runStatement } from '../../adapters/postgres/runner.ts';
 import { readPage } from '../support/page-snippets.ts';

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DatabaseLine } from '../../adapters/postgres/health.ts';
-import { openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
+import type { DatabaseLine } from '../../adapters/postgres/database-log.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
 import type { KeyRingStore } from '../../application/ports/key-ring-store.ts';
@@ -9,6 +8,7 @@ import { A_CLIENT } from '../contracts/client-repository.ts';
 import { clientsTable } from '../support/clients-table.ts';
 import { freshTables } from '../support/details-tables.ts';
 import { FaultyProxy } from '../support/faulty-proxy.ts';
+import { postgresKeyRing } from '../support/key-rings.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
@@ -25,7 +25,7 @@ beforeEach(() => {
   lines = [];
 });
 
-describe('PostgresClientRepository', () => {
+describe('SqlClientRepository on PostgreSQL', () => {
   let opened: OpenRepository;
   beforeEach(async () => {
     await freshTables(database);
@@ -48,13 +48,13 @@ describe('PostgresClientRepository', () => {
   });
 });
 
-describe('PostgresKeyRing', () => {
-  let opened: Awaited<ReturnType<typeof openKeyRing>> | undefined;
+describe('SqlKeyRing on PostgreSQL', () => {
+  let opened: Awaited<ReturnType<typeof postgresKeyRing>> | undefined;
   beforeEach(() => database.query('drop table if exists key_ring'));
   afterEach(() => opened?.dependency.close());
 
   async function open(url: string): Promise<KeyRingStore> {
-    opened = await openKeyRing({ url, deadlineMs: DEADLINE_MS }, log);
+    opened = await postgresKeyRing({ url, deadlineMs: DEADLINE_MS }, log);
     return opened.store;
   }
   const noted = () => opened?.dependency.readiness();

@@ -1,15 +1,12 @@
 import { BRING_BACK } from '../../../application/client-lookup.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { CLIENTS, HAS_DETAILS } from '../client-entity.ts';
-import { openConnection, type Warn } from '../connection.ts';
+import type { Connection } from '../connection.ts';
 import { hasState, SQLSTATE, storeFault, TableUnusable } from '../fault.ts';
 import { FIND_OWN_TABLES, hasClients, lostClients } from '../own-tables.ts';
+import { DEADLINE_MS, openProgramDatabase } from '../program-database.ts';
 import { runStatement } from '../runner.ts';
-import { warnOfSchemas } from '../shared-schemas.ts';
-import { probeTable } from '../table.ts';
-
-/** How long a statement may take; half of it for a connection, and for a lock. */
-const DEADLINE_MS = 10_000;
+import type { Warn } from '../shared-schemas.ts';
 
 /** An import keeps its connection, and everything else needs one at a time. */
 const POOL_SIZE = 2;
@@ -39,18 +36,8 @@ const TEMPORARY_MEMORY = "set temp_buffers = '256MB'";
 
 /** The database with the table `clients`, for the store that manages them. It connects at the first use, and the table has to exist. */
 export async function openClientsDatabase(url: string, warn?: Warn) {
-  const connection = await openConnection({ url, poolSize: POOL_SIZE, deadlineMs: DEADLINE_MS, warn }, CLIENTS.schema);
-  // A connection that breaks between two statements fails at the second.
-  connection.pool.on('error', () => {});
-  let prepared: Promise<readonly unknown[]> | undefined;
-  /** Finds the table, and its column `details` if it has it. */
-  async function prepare() {
-    await warnOfSchemas(connection);
-    const there = await runStatement<{ readonly name: string }>(connection, { text: FIND_OWN_TABLES });
-    if (!hasClients(there)) throw new TableUnusable(lostClients(there) ?? MISSING);
-    await probeTable(CLIENTS, connection).check();
-    return runStatement(connection, { text: `select where ${HAS_DETAILS}` });
-  }
+  const { connect, close } = await openProgramDatabase(url, CLIENTS, { poolSize: POOL_SIZE, warn, findTable });
+  let details: Promise<readonly unknown[]> | undefined;
   return {
     dialect: {
       temporary: 'pg_temp',
@@ -64,33 +51,24 @@ export async function openClientsDatabase(url: string, warn?: Warn) {
       ownerOf: (column: string) => `(${column} ->> 'owner'::text)`,
     },
     async connect() {
-      prepared ??= prepare();
-      await prepared;
-      const client = await connection.pool.connect();
-      const query = async <Row>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> => {
-        const { rows } = await client.query<Row & object>(text, [...values]);
-        return rows;
-      };
-      return {
-        query,
-        async run(text: string): Promise<void> {
-          await client.query(text);
-        },
-        async begin(locks: 'rows' | 'table'): Promise<void> {
-          // pg accepts a time limit for one statement here, although its types do not declare it.
-          const table = { text: BEGIN_TABLE, query_timeout: 2 * WAIT_MS };
-          await client.query(locks === 'rows' ? BEGIN_ROWS : table);
-        },
-        /** Whatever role it has taken since. */
-        role: async () => (await query<{ readonly role: string }>('select session_user::text as "role"'))[0]?.role,
-        release: (isBroken: boolean) => client.release(isBroken),
-      };
+      const connection = await connect();
+      const begin = (locks: 'rows' | 'table') =>
+        locks === 'rows' ? connection.begin(BEGIN_ROWS) : connection.begin(BEGIN_TABLE, 2 * WAIT_MS);
+      return { ...connection, begin };
     },
-    hasDetails: async () => ((await prepared)?.length ?? 0) > 0,
+    async hasDetails({ query }: { query(text: string): Promise<readonly unknown[]> }): Promise<boolean> {
+      details ??= query(`select where ${HAS_DETAILS}`);
+      return (await details).length > 0;
+    },
     faultOf: (fault: unknown) => (fault instanceof DependencyUnavailable ? fault : storeFault(fault)),
     isDeadlock: (fault: unknown) => hasState(fault, SQLSTATE.deadlock),
-    close: () => connection.close(),
+    close,
   };
+}
+
+async function findTable(connection: Connection): Promise<void> {
+  const there = await runStatement<{ readonly name: string }>(connection, { text: FIND_OWN_TABLES });
+  if (!hasClients(there)) throw new TableUnusable(lostClients(there) ?? MISSING);
 }
 
 /** An empty table in the place of a lost one would have every client refused. */

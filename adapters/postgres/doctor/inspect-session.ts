@@ -2,7 +2,7 @@ import { CLOCK_OFFSET_SECONDS_MAX, CLOCK_OFFSET_SECONDS_NOTED } from '../../../d
 import { type Finding, fine, note, problem } from '../../../domain/finding.ts';
 import { HAS_DETAILS } from '../client-entity.ts';
 import { type Connection, openConnection } from '../connection.ts';
-import { EXACT_NOW } from '../database-time.ts';
+import { DATABASE_TIME } from '../database-time.ts';
 import { problemOfFault } from '../fault-problem.ts';
 import { runStatement } from '../runner.ts';
 import { findSchemaRisks } from '../shared-schemas.ts';
@@ -136,7 +136,7 @@ interface ClockOffset {
 }
 
 async function clockOffset(connection: Connection): Promise<ClockOffset> {
-  const text = `select ${EXACT_NOW}::text as "time"`;
+  const text = `select ${DATABASE_TIME.exactNow}::text as "time"`;
   const begin = Date.now();
   const [response] = await runStatement<{ readonly time: string }>(connection, { text });
   const end = Date.now();

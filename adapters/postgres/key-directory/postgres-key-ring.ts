@@ -1,26 +1,34 @@
-import type { KeyRingStore, KeyRows, SealedKey } from '../../../application/ports/key-ring-store.ts';
+import { defineEntity, p } from '@mikro-orm/core';
 import type { ConnectionOptions } from '../connection.ts';
-import type { DatabaseLog } from '../health.ts';
-import type { Runner } from '../runner.ts';
+import type { DatabaseLog } from '../database-log.ts';
+import { DATABASE_TIME } from '../database-time.ts';
 import { alwaysReady, openTable } from '../table.ts';
-import { addKey, KEY_RING, type KeyRingRecord, keyRowsOf, READ_RING } from './key-ring-table.ts';
+import { defineTable } from '../table-definition.ts';
 
-/** The key ring in the table `key_ring`, which the replicas of the service write, and the program that revokes keys. */
-export class PostgresKeyRing implements KeyRingStore {
-  readonly #runner: Pick<Runner, 'run'>;
-
-  constructor(runner: Pick<Runner, 'run'>) {
-    this.#runner = runner;
-  }
-
-  async read(): Promise<KeyRows> {
-    return keyRowsOf(await this.#runner.run<KeyRingRecord>(READ_RING));
-  }
-
-  async add(key: SealedKey): Promise<void> {
-    await this.#runner.run(addKey(key));
-  }
-}
+/**
+ * The table `key_ring`, as the service creates it if it is missing: the keys of all replicas, sealed. Ids and algorithms are
+ * compared byte by byte (collation `C`). All times are in seconds since the epoch, by the clock of the database.
+ */
+export const KEY_RING = defineTable(
+  defineEntity({
+    name: 'KeyRingRow',
+    tableName: 'key_ring',
+    uniques: [{ properties: ['algorithm', 'step'] }],
+    properties: {
+      kid: p.text().collation('C').primary(),
+      algorithm: p.text().collation('C').nullable(),
+      step: p.bigint('string').nullable(),
+      sealed: p.text().nullable(),
+      createdAt: p.bigint('string').fieldName('created_at'),
+      knownAt: p.bigint('string').fieldName('known_at'),
+      signsFrom: p.bigint('string').fieldName('signs_from'),
+      verifiesUntil: p.bigint('string').fieldName('verifies_until'),
+      endedAt: p.bigint('string').fieldName('ended_at').nullable(),
+      revokedAt: p.bigint('string').fieldName('revoked_at').nullable(),
+    },
+  }),
+  'read and write',
+);
 
 /** One connection to write, and one to look up an unknown key. They are not shared with client look-ups, so neither waits for those. */
 export const KEYS_POOL_SIZE = 2;
@@ -32,5 +40,7 @@ const DEADLINE_MS_MAX = 3_000;
 export async function openKeyRing(options: Omit<ConnectionOptions, 'poolSize'>, log: DatabaseLog) {
   const deadlineMs = Math.min(options.deadlineMs, DEADLINE_MS_MAX);
   const table = await openTable('key directory', KEY_RING, { ...options, deadlineMs, poolSize: KEYS_POOL_SIZE }, log);
-  return { store: new PostgresKeyRing(table.runner), dependency: alwaysReady(table, () => {}) };
+  const query = <Row>(text: string, values: readonly string[] = []) =>
+    table.runner.run<Row>({ text, values: [...values] });
+  return { time: DATABASE_TIME, query, dependency: alwaysReady(table, () => {}) };
 }

@@ -9,7 +9,7 @@ import {
   type UseOutcome,
 } from '../../../application/ports/used-assertions.ts';
 import type { ConnectionOptions } from '../connection.ts';
-import type { DatabaseLog } from '../health.ts';
+import type { DatabaseLog } from '../database-log.ts';
 import type { Runner } from '../runner.ts';
 import { alwaysReady, openTable } from '../table.ts';
 import { COUNT_USES, DELETE_ENDED, RECORD_USES, USED_ASSERTIONS } from '../used-assertion-table.ts';

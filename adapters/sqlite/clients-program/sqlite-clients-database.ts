@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
+import { connectionTo } from '../file-connection.ts';
 import { codeOf, storeFault } from '../file-fault.ts';
 import { BUSY_MS, closeKeepingLog, openMigrated } from '../migrate-file.ts';
 
@@ -37,22 +38,8 @@ export function openClientsFile(path: string) {
     async connect() {
       const database = idle.pop() ?? openMigrated(path, 'refuse').database;
       return {
-        async query<Row>(text: string, values: readonly (string | number | null)[] = []): Promise<readonly Row[]> {
-          const bound: (string | number | null)[] = [];
-          // Each parameter by its place: SQLite looks for a name among all of them, and an import has thousands.
-          const placed = text.replaceAll(/\$(\d+)/g, (_, number) => {
-            bound.push(values[Number(number) - 1] ?? null);
-            return '?';
-          });
-          // Rows have no prototype.
-          return database
-            .prepare(placed)
-            .all(...bound)
-            .map((row) => ({ ...row })) as unknown as readonly Row[];
-        },
-        run: async (text: string) => database.exec(text),
+        ...connectionTo(database),
         begin: (locks: 'rows' | 'table') => lock(database, locks === 'rows' ? BUSY_MS : WAIT_MS),
-        role: async () => undefined,
         release(isBroken: boolean): void {
           if (isBroken && database.isTransaction) database.exec('rollback');
           idle.push(database);

@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { JoseKeySealer } from '../../../adapters/jwt/jose-key-sealer.ts';
 import { readKeySecrets } from '../../../adapters/jwt/key-secrets.ts';
-import { openKeyRing } from '../../../adapters/postgres/key-directory/postgres-key-ring.ts';
-import { SqliteKeyRing } from '../../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
 import type { Dependency } from '../../../application/ports/health-check.ts';
 import type { KeyRingStore, SealedKey } from '../../../application/ports/key-ring-store.ts';
 import { manageKeys } from '../../../config/programs/keys-program.ts';
@@ -13,6 +11,7 @@ import { threadsAtOnce } from '../../support/at-once.ts';
 import { auditLinesIn } from '../../support/audit-lines.ts';
 import { problemsOfAuditLine } from '../../support/audit-schema.ts';
 import { CREATE_CLIENTS } from '../../support/clients-table.ts';
+import { postgresKeyRing, sqliteKeyRing } from '../../support/key-rings.ts';
 import { runProgram } from '../../support/program.ts';
 import { runInProcess } from '../../support/run-in-process.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -26,7 +25,7 @@ let dependency: Dependency;
 beforeAll(async () => {
   database = await createTestDatabase();
   await database.query(CREATE_CLIENTS);
-  ({ store, dependency } = await openKeyRing({ url: database.url, deadlineMs: 3_000 }, () => {}));
+  ({ store, dependency } = await postgresKeyRing({ url: database.url, deadlineMs: 3_000 }, () => {}));
 }, 120_000);
 afterAll(async () => {
   await dependency.close();
@@ -186,7 +185,7 @@ describe('npm run keys', () => {
         exitCode: 3,
         stderr: expect.stringContaining('clients.db.keys does not exist'),
       });
-      const ring = SqliteKeyRing.create(join(folder, 'clients.db.keys'));
+      const ring = sqliteKeyRing(join(folder, 'clients.db.keys'));
       await ring.add(aKey('one', 0));
       expect((await keys(['revoke', '--all'], settings)).exitCode).toBe(0);
       expect((await ring.read()).rows[0]).toMatchObject({ kid: 'one', sealed: undefined });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
+import type { DatabaseLine } from '../../../adapters/postgres/database-log.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { A_CLIENT } from '../../contracts/client-repository.ts';
 import { clientsTable } from '../../support/clients-table.ts';

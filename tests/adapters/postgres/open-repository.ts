@@ -1,15 +1,15 @@
 import type { ConnectionOptions } from '../../../adapters/postgres/connection.ts';
-import type { DatabaseLog } from '../../../adapters/postgres/health.ts';
-import {
-  openClientRepository,
-  type PostgresClientRepository,
-} from '../../../adapters/postgres/postgres-client-repository.ts';
+import type { DatabaseLog } from '../../../adapters/postgres/database-log.ts';
+import { openClientRows } from '../../../adapters/postgres/postgres-client-rows.ts';
+import { SqlClientRepository } from '../../../adapters/sql/sql-client-repository.ts';
 import { SystemClock } from '../../../adapters/system/system.ts';
 import type { Readiness } from '../../../application/ports/health-check.ts';
 
 /** A repository and the table that it reads. */
 export interface OpenRepository extends AsyncDisposable {
-  readonly repository: PostgresClientRepository;
+  readonly repository: SqlClientRepository;
+  readonly findCosts: (milliseconds: number) => Promise<readonly number[] | undefined>;
+  readonly readCosts: (onFound: (costs: readonly number[]) => void) => Promise<void>;
   readiness(): Readiness;
   close(): Promise<void>;
 }
@@ -20,10 +20,11 @@ export async function openRepository(
   log: DatabaseLog = () => {},
   needsDetails = false,
 ): Promise<OpenRepository> {
-  const opened = await openClientRepository(options, log, new SystemClock(), needsDetails);
-  const { clients, dependency: table } = opened;
+  const { rows, readCosts, dependency: table } = await openClientRows(options, log, needsDetails);
   return {
-    repository: clients,
+    repository: new SqlClientRepository(rows, log, new SystemClock()),
+    findCosts: rows.findCosts,
+    readCosts,
     readiness: () => table.readiness(),
     close: () => table.close(),
     [Symbol.asyncDispose]: () => table.close(),

@@ -7,10 +7,8 @@ import {
   FIND_WITH_KEYS,
 } from '../../../adapters/postgres/client-entity.ts';
 import { openConnection } from '../../../adapters/postgres/connection.ts';
-import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
+import type { DatabaseLine } from '../../../adapters/postgres/database-log.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
-import { openClientRepository } from '../../../adapters/postgres/postgres-client-repository.ts';
-import { SystemClock } from '../../../adapters/system/system.ts';
 import { DETAILS_BYTES_MAX } from '../../../application/client-lookup.ts';
 import type { ClientLookup } from '../../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
@@ -39,9 +37,9 @@ async function fresh(log: (line: DatabaseLine) => void = () => {}, url = databas
   return { ...(await openRepository({ url, poolSize: 4, deadlineMs: 10_000 }, log)), ...clientsTable(database) };
 }
 
-describeClientRepository('PostgresClientRepository', () => fresh());
+describeClientRepository('SqlClientRepository on PostgreSQL', () => fresh());
 
-describe('PostgresClientRepository', () => {
+describe('SqlClientRepository on PostgreSQL', () => {
   let under: Awaited<ReturnType<typeof fresh>>;
   let lines: DatabaseLine[];
   beforeEach(async () => {
@@ -122,7 +120,7 @@ describe('PostgresClientRepository', () => {
       const { repository } = opened;
       expect((await repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
       expect((await repository.findByClientId('client-1', 'an-id')).kind).toBe('found');
-      expect(await repository.findCosts(60_000)).toEqual([4]);
+      expect(await opened.findCosts(60_000)).toEqual([4]);
       expect(await migrateDatabase(database.url)).toContain('Added: the column details of clients');
       await under.setDetails('client-1', { secrets: [SECRET] });
       expect((await repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(SECRET.encoded);
@@ -151,7 +149,7 @@ describe('PostgresClientRepository', () => {
     await under.setDetails('client-1', { secrets: [{ ...SECRET, encoded: SECRET.encoded.replace('$10$', '$12$') }] });
     const clientSecret = `!${A_CLIENT.clientSecret.replace('$04$', '$09$')}`;
     await under.add({ ...A_CLIENT, clientId: 'locked', clientSecret });
-    expect((await under.repository.findCosts(60_000))?.toSorted((one, other) => one - other)).toEqual([4, 9, 12]);
+    expect((await under.findCosts(60_000))?.toSorted((one, other) => one - other)).toEqual([4, 9, 12]);
   });
 
   it.each([1, 2, 3])(
@@ -161,16 +159,16 @@ describe('PostgresClientRepository', () => {
       const locker = new KeptConnection(database.url);
       await locker.query('begin; lock table clients in access exclusive mode');
       const options = { url: database.url, poolSize, deadlineMs: 2_000 };
-      const opened = await openClientRepository(options, () => {}, new SystemClock());
+      const opened = await openRepository(options);
       const reading = opened.readCosts(() => {});
       await locker.query('rollback');
       await locker.close();
       await reading;
       await until(async () => {
-        const lookup = await opened.clients.findByClientId('client-1').catch(() => undefined);
+        const lookup = await opened.repository.findByClientId('client-1').catch(() => undefined);
         return lookup?.kind === 'found';
       }, 'the client is found');
-      await opened.dependency.close();
+      await opened.close();
     },
     30_000,
   );
@@ -236,7 +234,7 @@ describe('PostgresClientRepository', () => {
         expect((await under.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
         expect(await under.repository.findWithKeys('client-1')).toEqual({ lookup: broken, keys: [] });
         expect(await under.repository.findBySubject({ issuer: 'i', subject: 's' })).toEqual([]);
-        expect(await under.repository.findCosts(2_000)).toEqual([4]);
+        expect(await under.findCosts(2_000)).toEqual([4]);
       },
     );
   });

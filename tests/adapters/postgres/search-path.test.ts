@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CLIENTS } from '../../../adapters/postgres/client-entity.ts';
 import { openConnection } from '../../../adapters/postgres/connection.ts';
-import type { DatabaseLine } from '../../../adapters/postgres/health.ts';
-import { KEY_RING } from '../../../adapters/postgres/key-directory/key-ring-table.ts';
+import type { DatabaseLine } from '../../../adapters/postgres/database-log.ts';
+import { KEY_RING } from '../../../adapters/postgres/key-directory/postgres-key-ring.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { runStatement } from '../../../adapters/postgres/runner.ts';
 import { manageClients } from '../../../config/programs/clients-program.ts';

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { TableChange } from '../../../adapters/postgres/database-log.ts';
 import { TableUnusable } from '../../../adapters/postgres/fault.ts';
-import { type TableChange, TableHealth } from '../../../adapters/postgres/table-health.ts';
+import { TableHealth } from '../../../adapters/postgres/table-health.ts';
 
 const LOCKED = Object.assign(new Error('canceling statement due to lock timeout'), {
   code: '55P03',
@@ -60,15 +61,15 @@ describe('TableHealth of a table that is well', () => {
     expect(health.intervalMs).toBe(2_000);
     expect(await probe(WELL, 60_000)).toBe(31);
     expect(lines).toEqual([]);
-    expect(health).toMatchObject({ isThere: true, isWell: true, fault: undefined });
+    expect(health).toMatchObject({ isThere: true, intervalMs: 2_000, fault: undefined });
   });
 
   it('is well through faults of less than three seconds, one after the other', async () => {
     for (let time = 0; time < 100; time += 1) {
       await probe(LOCKED, 2_900);
-      expect(health).toMatchObject({ isWell: false, fault: undefined });
+      expect(health).toMatchObject({ intervalMs: 250, fault: undefined });
       await probe(WELL);
-      expect(health.isWell).toBe(true);
+      expect(health.intervalMs).toBe(2_000);
       milliseconds += 100;
     }
     expect(lines).toEqual([]);
@@ -142,7 +143,7 @@ describe('TableHealth of a table that is well', () => {
   });
 
   it('is probed at once when a statement has failed, and as suspected until it is well', async () => {
-    health.isSuspected = true;
+    health.suspected();
     expect(health.intervalMs).toBe(0);
     checks.length = 0;
     await probe(WELL, 4_000);

@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { readDetails } from '../../../adapters/files/clients-file.ts';
+import { SqlClientRepository } from '../../../adapters/sql/sql-client-repository.ts';
 import { SqlClientStore } from '../../../adapters/sql/sql-client-store.ts';
 import { openClientsFile } from '../../../adapters/sqlite/clients-program/sqlite-clients-database.ts';
-import { openClientRepository } from '../../../adapters/sqlite/sqlite-client-repository.ts';
+import type { FileLog } from '../../../adapters/sqlite/file-reader.ts';
+import { openClientRows } from '../../../adapters/sqlite/sqlite-client-rows.ts';
 import { DETAILS_BYTES_MAX } from '../../../application/client-lookup.ts';
 import { NO_DETAILS } from '../../../domain/client-details.ts';
 import type { NewClient } from '../../../domain/client-registration.ts';
@@ -15,12 +17,17 @@ import { createSqliteFile } from '../../support/sqlite-file.ts';
 
 const CLOCK = new FixedClock();
 
+async function openClients(path: string, log: FileLog = () => {}) {
+  const { rows, ...opened } = await openClientRows(path, log);
+  return { clients: new SqlClientRepository(rows, log, CLOCK), ...opened };
+}
+
 describe('the repository of clients', () => {
   const COLUMNS = { clientId: 'client_id', clientSecret: 'client_secret', clientName: 'client_name', scope: 'scope' };
 
-  describeClientRepository('SqliteClientRepository', async () => {
+  describeClientRepository('SqlClientRepository on SQLite', async () => {
     const file = await createSqliteFile();
-    const { clients, dependency } = await openClientRepository(file.path, () => {}, CLOCK);
+    const { clients, dependency } = await openClients(file.path);
     return {
       repository: clients,
       add: file.add,
@@ -59,7 +66,7 @@ describe('the repository of clients', () => {
       clientId: 'locked',
       clientSecret: `!${A_CLIENT.clientSecret.replace('$04$', '$07$')}`,
     });
-    const opened = await openClientRepository(file.path, () => {}, CLOCK);
+    const opened = await openClients(file.path);
     const found: number[] = [];
     await opened.readCosts((costs) => found.push(...costs));
     expect(found.toSorted()).toEqual([12, 4, 7]);
@@ -71,7 +78,7 @@ describe('the repository of clients', () => {
     await file.add(A_CLIENT);
     const long = JSON.stringify({ resources: ['x'.repeat(DETAILS_BYTES_MAX)] });
     file.run('update clients set details = ?', long);
-    const { clients, dependency } = await openClientRepository(file.path, () => {}, CLOCK);
+    const { clients, dependency } = await openClients(file.path);
     const broken = { kind: 'broken', problem: { field: 'details' } };
     expect(await clients.findByClientId('client-1')).toMatchObject(broken);
     expect((await clients.findWithKeys('client-1')).lookup).toMatchObject(broken);
@@ -94,7 +101,7 @@ describe('the repository of clients', () => {
     await using file = await createSqliteFile();
     await file.add({ ...A_CLIENT, scope: '' });
     const lines: unknown[] = [];
-    const { clients, dependency } = await openClientRepository(file.path, (line) => lines.push(line), CLOCK);
+    const { clients, dependency } = await openClients(file.path, (line) => lines.push(line));
     await clients.findByClientId('client-1');
     expect(lines).toEqual([
       { event: 'registration_broken', client_id: 'client-1', field: 'scope', rule: expect.any(String) },
@@ -104,10 +111,8 @@ describe('the repository of clients', () => {
 
   it('refuses a path that is not a file', async () => {
     await using file = await createSqliteFile();
-    await expect(openClientRepository(file.folder, () => {}, CLOCK)).rejects.toThrow(/is a folder: name a file in it$/);
-    await expect(openClientRepository('/dev/null', () => {}, CLOCK)).rejects.toThrow(
-      /is a device, a pipe or a socket: name a file$/,
-    );
+    await expect(openClients(file.folder)).rejects.toThrow(/is a folder: name a file in it$/);
+    await expect(openClients('/dev/null')).rejects.toThrow(/is a device, a pipe or a socket: name a file$/);
   });
 });
 

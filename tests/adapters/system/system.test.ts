@@ -147,7 +147,6 @@ describe('findings about the host', () => {
     it.each([
       ['ok', 0o600],
       ['note', 0o640],
-      ['problem', 0o620],
     ])('inspectKeyFile finds %s with mode %o', async (state, mode) => {
       const file = join(folder, 'key');
       await writeFile(file, '');
@@ -160,7 +159,6 @@ describe('findings about the host', () => {
     it.each([
       ['ok', 0o440],
       ['note', 0o444],
-      ['problem', 0o620],
     ])('inspectKeySecretFile finds %s with mode %o', async (state, mode) => {
       const file = join(folder, 'secret');
       await rm(file, { force: true });

@@ -1,12 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { DatabaseLine } from '../../../../adapters/postgres/health.ts';
-import { openKeyRing } from '../../../../adapters/postgres/key-directory/postgres-key-ring.ts';
-import { PostgresKeyRingRecords } from '../../../../adapters/postgres/keys-program/postgres-key-ring-records.ts';
+import type { DatabaseLine } from '../../../../adapters/postgres/database-log.ts';
 import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
 import type { KeyRingChange } from '../../../../application/ports/key-ring-records.ts';
 import type { SealedKey } from '../../../../application/ports/key-ring-store.ts';
 import { describeKeyRingRecords, describeKeyRingStore } from '../../../contracts/key-ring-store.ts';
 import { CREATE_CLIENTS } from '../../../support/clients-table.ts';
+import { postgresKeyRing, postgresKeyRingRecords } from '../../../support/key-rings.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/test-database.ts';
 
 let database: TestDatabase;
@@ -27,14 +26,14 @@ const closeAll = () => Promise.all(closables.splice(0).map((part) => part.close(
 
 async function open(url = database.url) {
   const lines: DatabaseLine[] = [];
-  const { store, dependency } = await openKeyRing({ url, deadlineMs: 2_000 }, (line) => lines.push(line));
+  const { store, dependency } = await postgresKeyRing({ url, deadlineMs: 2_000 }, (line) => lines.push(line));
   closables.push(dependency);
   return { store, dependency, lines };
 }
 
 async function openRecords(record?: (change: readonly KeyRingChange[], role: string | undefined) => void) {
   const recorder = record && { record, recordMore: () => {}, unconfirmed: () => {} };
-  const records = await PostgresKeyRingRecords.open(database.url, recorder);
+  const records = await postgresKeyRingRecords(database.url, recorder);
   closables.push(records);
   return records;
 }
@@ -64,8 +63,8 @@ async function plant(rows: number): Promise<void> {
     select 'planted-' || n, 0, 0, 0, 10000000000 from generate_series(1, ${rows}) as n`);
 }
 
-describeKeyRingStore('PostgresKeyRing', fresh);
-describeKeyRingRecords('PostgresKeyRingRecords', fresh);
+describeKeyRingStore('SqlKeyRing on PostgreSQL', fresh);
+describeKeyRingRecords('SqlKeyRingRecords on PostgreSQL', fresh);
 
 describe('the table key_ring', () => {
   it('is created if it is missing, with one key for each algorithm and step', async () => {

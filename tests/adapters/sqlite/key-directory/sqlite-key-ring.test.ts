@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { SqliteKeyRing } from '../../../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
 import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
 import type { KeyRingChange } from '../../../../application/ports/key-ring-records.ts';
 import type { SealedKey } from '../../../../application/ports/key-ring-store.ts';
 import { describeKeyRingRecords, describeKeyRingStore } from '../../../contracts/key-ring-store.ts';
+import { sqliteKeyRing, sqliteKeyRingRecords } from '../../../support/key-rings.ts';
 
 let folder: string;
 let path: string;
@@ -34,9 +34,9 @@ function aKey(kid = 'one'): SealedKey {
 }
 
 async function fresh() {
-  const store = SqliteKeyRing.create(path);
-  const records = SqliteKeyRing.open(path);
-  return { store, other: SqliteKeyRing.create(path), records, now, plant, close: async () => {} };
+  const store = sqliteKeyRing(path);
+  const records = sqliteKeyRingRecords(path);
+  return { store, other: sqliteKeyRing(path), records, now, plant, close: async () => {} };
 }
 
 async function plant(rows: number): Promise<void> {
@@ -46,33 +46,33 @@ async function plant(rows: number): Promise<void> {
   database.close();
 }
 
-describeKeyRingStore('SqliteKeyRing', fresh);
-describeKeyRingRecords('SqliteKeyRing', fresh);
+describeKeyRingStore('SqlKeyRing on SQLite', fresh);
+describeKeyRingRecords('SqlKeyRingRecords on SQLite', fresh);
 
 describe('the file of the key ring', () => {
   it('is created for its owner only, and no other file stays beside it', async () => {
-    await SqliteKeyRing.create(path).add(aKey());
+    await sqliteKeyRing(path).add(aKey());
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(statSync(`${path}-wal`, { throwIfNoEntry: false })).toBeUndefined();
     expect(statSync(`${path}-journal`, { throwIfNoEntry: false })).toBeUndefined();
   });
 
   it('keeps its keys when the service starts again', async () => {
-    await SqliteKeyRing.create(path).add(aKey());
-    expect((await SqliteKeyRing.create(path).read()).rows).toHaveLength(1);
+    await sqliteKeyRing(path).add(aKey());
+    expect((await sqliteKeyRing(path).read()).rows).toHaveLength(1);
   });
 
   it('may be replaced by a backup while the service runs', async () => {
-    const ring = SqliteKeyRing.create(path);
+    const ring = sqliteKeyRing(path);
     await ring.add(aKey('yesterday'));
     const backup = readFileSync(path);
-    await ring.revoke({ kid: 'yesterday' });
+    await sqliteKeyRingRecords(path).revoke({ kid: 'yesterday' });
     writeFileSync(path, backup);
     expect((await ring.read()).rows).toMatchObject([{ kid: 'yesterday', revokedAt: undefined }]);
   });
 
   it('is not created for an operator, who is told what to do', async () => {
-    const fault = await SqliteKeyRing.open(path)
+    const fault = await sqliteKeyRingRecords(path)
       .list()
       .catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(DependencyUnavailable);
@@ -97,18 +97,18 @@ describe('the file of the key ring', () => {
     ['is no database', () => writeFileSync(path, 'x'.repeat(5_000)), 'is not a database of SQLite'],
   ])('that %s is refused at startup', (_what, prepare, problem) => {
     prepare();
-    expect(() => SqliteKeyRing.create(path)).toThrow(problem);
+    expect(() => sqliteKeyRing(path)).toThrow(problem);
   });
 
   it('is reported if this user may not write it', async () => {
     if (process.getuid?.() === 0) return;
-    const ring = SqliteKeyRing.create(path);
+    const ring = sqliteKeyRing(path);
     chmodSync(path, 0o400);
     await expect(ring.add(aKey())).rejects.toThrow(DependencyUnavailable);
   });
 
   it('waits for no lock for long', async () => {
-    const ring = SqliteKeyRing.create(path);
+    const ring = sqliteKeyRing(path);
     const other = new DatabaseSync(path);
     other.exec('begin exclusive');
     const fault = await ring.read().catch((error: unknown) => error);
@@ -119,10 +119,10 @@ describe('the file of the key ring', () => {
 
   it('changes only what is recorded', async () => {
     const changes: (readonly KeyRingChange[])[] = [];
-    await SqliteKeyRing.create(path).add(aKey());
+    await sqliteKeyRing(path).add(aKey());
     const others = { recordMore: () => {}, unconfirmed: () => {} };
     const recorder = { record: (change: readonly KeyRingChange[]) => void changes.push(change), ...others };
-    const ring = SqliteKeyRing.open(path, recorder);
+    const ring = sqliteKeyRingRecords(path, recorder);
     await ring.end('one', 5);
     await ring.revoke('all');
     await ring.revoke('all');
@@ -130,13 +130,13 @@ describe('the file of the key ring', () => {
       [{ change: 'ended', kid: 'one', endsAt: 5 }],
       [{ change: 'revoked', kid: 'one', verifiesUntil: 1e10 }],
     ]);
-    const refusing = SqliteKeyRing.open(path, {
+    const refusing = sqliteKeyRingRecords(path, {
       record: () => {
         throw new Error('the disk is full');
       },
       ...others,
     });
     await expect(refusing.revoke({ kid: 'two' })).rejects.toThrow('the disk is full');
-    expect((await ring.read()).rows).toHaveLength(1);
+    expect((await ring.list()).rows).toHaveLength(1);
   });
 });

@@ -1,0 +1,26 @@
+import type { BrokenRegistration } from '../../application/client-lookup.ts';
+
+/** A change of the state of a table that lasts. */
+export type TableChange =
+  | { readonly event: 'table_created' | 'database_available' }
+  | { readonly event: 'table_unusable'; readonly problem: string }
+  | { readonly event: 'database_unavailable'; readonly fault: unknown };
+
+/** A schema of the search path in which roles that nobody has to trust can put tables in the place of ours. */
+export interface SharedSchema {
+  readonly schema: string;
+  /** The roles, as in a statement, with commas; `public` means every role. */
+  readonly roles: string;
+  /** What they may do with it, or with which of our tables. */
+  readonly by: 'create' | 'ownership' | 'create on the database' | `ownership of ${string}`;
+}
+
+/** What an operator needs to know about the database, apart from requests: changes of state, and rows that need repair. */
+export type DatabaseLine =
+  | TableChange
+  | ({ readonly event: 'schema_shared' } & SharedSchema)
+  | { readonly event: 'search_path_unsafe'; readonly search_path: string }
+  | BrokenRegistration;
+
+/** Takes lines of the log. Never throws. */
+export type DatabaseLog = (line: DatabaseLine) => void;

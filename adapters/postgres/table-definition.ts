@@ -1,0 +1,24 @@
+import type { EntitySchema } from '@mikro-orm/core';
+
+/** A table that the service uses, and creates if it is missing. */
+export interface TableDefinition {
+  readonly name: string;
+  readonly schema: EntitySchema;
+  /** An existing table must have them; it may have more. */
+  readonly columns: readonly string[];
+  /** Columns that an existing table may lack. */
+  readonly optional: readonly string[];
+  /** What the service does with the rows. Others write what it only reads: such a table comes first, and has a shape that is checked. */
+  readonly access: 'read' | 'read and write';
+}
+
+/** A table with everything that statements need from its schema. */
+export function defineTable(
+  schema: EntitySchema,
+  access: TableDefinition['access'],
+  optional: readonly string[] = [],
+): TableDefinition {
+  const properties = Object.entries(schema.properties);
+  const columns = properties.map(([name, { fieldName = name }]) => fieldName);
+  return { name: schema.tableName, schema, columns, optional, access };
+}

@@ -1,0 +1,95 @@
+import type { Connection } from './connection.ts';
+import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
+import { FIND_OWN_TABLES, hasClients, lostClients } from './own-tables.ts';
+import { runStatement, type Statement } from './runner.ts';
+import type { TableDefinition } from './table-definition.ts';
+import type { TableProbe } from './table-health.ts';
+import { assertUsable, missing, readColumns } from './table-shape.ts';
+
+/** Takes the lock and needs the privileges of every read of the table. */
+function readNoRow({ name, columns, optional }: TableDefinition): Statement {
+  const always = columns.filter((column) => !optional.includes(column));
+  return { text: `select ${always.join(', ')} from ${name} limit 0` };
+}
+
+/** How long a probe waits for a lock, since it holds a connection meanwhile. */
+const PROBE_LOCK_MS = 100;
+
+/** As long as the longest values of a row. A column of numbers takes it too, as 0. */
+const ANY_VALUE = `'${'0'.repeat(300)}'`;
+
+/**
+ * What the service does with the table, without a row: a standby, a role that is read-only by default and a lock refuse it.
+ * A full disk refuses only a row, so a table that is suspected gets one, which nobody sees and which is rolled back.
+ */
+export function useNoRow(table: TableDefinition, isSuspected: boolean): Statement {
+  const { name, access, columns } = table;
+  const patience = `set local lock_timeout = ${PROBE_LOCK_MS}`;
+  if (access !== 'read and write') return { text: `${patience}; ${readNoRow(table).text}` };
+  const insert = `${patience}; insert into ${name} (${columns.join(', ')})`;
+  if (!isSuspected) return { text: `${insert} select ${columns.join(', ')} from ${name} limit 0` };
+  return {
+    text: `begin; ${insert} values (${columns.map(() => ANY_VALUE).join(', ')}); rollback`,
+    leavesTransaction: true,
+  };
+}
+
+/**
+ * Creates a missing table, `clients` only where there is none of our tables, and the others after it; never alters an existing one. If
+ * two replicas start at once, both find the table. The catalog names what is missing, and the statement finds out what only a statement can: a lock, or an index or a file that is broken.
+ *
+ * @param use returns what checks run.
+ */
+export function probeTable(
+  table: TableDefinition,
+  connection: Connection,
+  use: (isSuspected: boolean) => Statement = () => readNoRow(table),
+): TableProbe {
+  return {
+    async check(isSuspected = false) {
+      assertUsable(table, await readColumns(table, connection));
+      await runStatement(connection, use(isSuspected)).catch((fault) => {
+        // A constraint does not accept the value. Whether rows can be used, requests find out.
+        if (!hasState(fault, SQLSTATE.valueRefused)) throw fault;
+      });
+    },
+    async prepare() {
+      const there = await runStatement<{ readonly name: string }>(connection, { text: FIND_OWN_TABLES });
+      // Looked for after the others: they are created after `clients`.
+      if ((await readColumns(table, connection)).length > 0) return false;
+      if (table.access === 'read') {
+        const lost = lostClients(there);
+        if (lost !== undefined) throw new TableUnusable(lost);
+      } else if (!hasClients(there)) throw new Error('table clients is not there yet');
+      if (!connection.mayCreate) throw await notCreated(table.name, connection);
+      return create(table, connection);
+    },
+  };
+}
+
+/** False if another process was faster. The text is one round trip, and so one transaction. */
+async function create({ name }: TableDefinition, connection: Connection): Promise<boolean> {
+  try {
+    await runStatement(connection, { text: await connection.createTableSql(name) });
+    return true;
+  } catch (fault) {
+    if (hasState(fault, SQLSTATE.createdConcurrently)) return false;
+    if (hasState(fault, SQLSTATE.creationDenied)) {
+      throw missing(name, MIGRATE, ', and the database role may not create it');
+    }
+    throw fault;
+  }
+}
+
+/** What is said of a missing table where it is not created: whether a start of the service could. */
+async function notCreated(table: string, connection: Connection): Promise<TableUnusable> {
+  const { schemas } = await connection.searchPath();
+  const text = `select pg_catalog.has_schema_privilege($1::text, 'CREATE')
+    and pg_catalog.current_setting('transaction_read_only') = 'off' as "may"`;
+  const [found] = await runStatement<{ readonly may: boolean }>(connection, { text, values: schemas.slice(0, 1) });
+  if (!found?.may) return missing(table, MIGRATE, ', and the database role may not create it');
+  const fix = `start the service, which creates it and owns it; for a role with fewer rights, first ${MIGRATE}`;
+  return new TableUnusable({ code: 'table_created_at_start', text: `table ${table} does not exist yet`, fix });
+}
+
+const MIGRATE = 'npm run migrate -- --grant-to <role>, with the DATABASE_URL of a role that may create tables';
