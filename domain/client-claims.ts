@@ -74,6 +74,8 @@ function ruleOfValue(value: unknown, levels: number): string | undefined {
   if (typeof value === 'string') return isPlain(value) ? undefined : UNPRINTABLE;
   if (typeof value !== 'object' || value === null) return undefined;
   if (levels === 0) return `must have at most ${CLIENT_CLAIMS_DEPTH_MAX} levels of objects and arrays`;
+  const names = Object.keys(value).map(folded);
+  if (new Set(names).size < names.length) return 'must have no two names that differ only in case';
   for (const [name, inner] of Object.entries(value)) {
     const rule = name === '__proto__' || !isPlain(name) ? UNPRINTABLE : ruleOfValue(inner, levels - 1);
     if (rule !== undefined) return rule;

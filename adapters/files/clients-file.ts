@@ -18,6 +18,7 @@ import {
 import { type ClientFieldName, type ClientFields, eachField } from '../../domain/client-fields.ts';
 import { ClientRegistration, FIELD_NAMES, isClientId, type NewClient } from '../../domain/client-registration.ts';
 import { type DetailsDocument, documentOf } from '../../domain/details-document.ts';
+import { closestTo } from '../../domain/edit-distance.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -45,9 +46,16 @@ const TEXT = z.string({ error: ({ input }) => (input === undefined ? 'is missing
 const TIME = z.number('must be a time in whole seconds since the epoch').exactOptional();
 
 function entryOf<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  const fields = Object.keys(shape).join(', ');
+  const fields = Object.keys(shape);
+  const others = `has fields other than ${fields.join(', ')}`;
+  // A name that is close to none may be a secret in the wrong place.
+  const meant = (name: string) => {
+    const field = hasUnprintable(name) ? undefined : closestTo(name, fields);
+    return field === undefined ? [] : `; did you mean ${field} by ${name}?`;
+  };
   return z.strictObject(shape, {
-    error: ({ code }) => (code === 'unrecognized_keys' ? `has fields other than ${fields}` : 'must be an object'),
+    error: (issue) =>
+      issue.code === 'unrecognized_keys' ? others + issue.keys.flatMap(meant).join('') : 'must be an object',
   });
 }
 
@@ -204,25 +212,37 @@ export async function* streamClientsFile(
   secrets: SecretRules,
 ): AsyncGenerator<readonly ImportEntry[]> {
   let position = 0;
-  for await (const batch of format === 'yaml' ? readYamlEntries(chunks) : readJsonArray(asArray(chunks))) {
+  for await (const batch of format === 'yaml' ? readYamlEntries(chunks) : readJsonEntries(chunks)) {
     yield batch.map((entry) => readEntry(entry, position++, secrets));
   }
 }
 
-/** An object as an array of this one. */
-async function* asArray(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** An array, or an object as an array of this one. */
+async function* readJsonEntries(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly JsonEntry[]> {
   let isObject: boolean | undefined;
-  for await (const chunk of chunks) {
-    const [first] = /[^\s]/.exec(Buffer.from(chunk).toString('latin1')) ?? [];
-    if (isObject === undefined && first === '{') yield Buffer.from('[');
-    if (first !== undefined) isObject ??= first === '{';
-    yield chunk;
+  async function* asArray(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      const [first] = /[^\s]/.exec(Buffer.from(chunk).toString('latin1')) ?? [];
+      if (isObject === undefined && first === '{') yield Buffer.from('[');
+      if (first !== undefined) isObject ??= first === '{';
+      yield chunk;
+    }
+    if (isObject) yield Buffer.from(']');
   }
-  if (isObject) yield Buffer.from(']');
+  let count = 0;
+  for await (const batch of readJsonArray(asArray())) {
+    count += batch.filter(({ ok }) => ok).length;
+    if (isObject && count > 1) return yield [problemOfFile('several clients must be in an array')];
+    yield batch;
+  }
+}
+
+function problemOfFile(text: string): JsonEntry {
+  return failure({ position: undefined, text });
 }
 
 async function* readYamlEntries(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly JsonEntry[]> {
-  const problem = (text: string) => [failure({ position: undefined, text })];
+  const problem = (text: string) => [problemOfFile(text)];
   let bytes = Buffer.alloc(0);
   for await (const chunk of chunks) {
     bytes = Buffer.concat([bytes, chunk]);

@@ -148,8 +148,7 @@ export class SqlClientImport implements ClientImport {
 
   async prune(owner: string): Promise<void> {
     requireDetails(this.#parts.hasDetails, documentText({ owner }));
-    await this.#run((connection) => connection.query(this.#planSql.prune, [owner, this.#count]));
-    this.#count += (await this.countPlan()).removed;
+    this.#count += await this.#run((connection) => this.#planSql.prune(connection, owner, this.#count));
   }
 
   countPlan(): Promise<PlanCounts> {

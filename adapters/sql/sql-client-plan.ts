@@ -4,28 +4,54 @@ import type { SqlConnection, SqlDialect } from './sql-database.ts';
 /** The first position of a batch, and the one behind it. */
 type Batch = readonly [number, number];
 
+/** Stored clients that one statement looks through: it takes a small part of its deadline. */
+const RANGE_SIZE = 20_000;
+
+/** Behind all ids. */
+const LAST = '\u{10FFFF}';
+
 const KINDS = ['added', 'changed', 'removed', 'unchanged'] as const satisfies readonly (keyof PlanCounts)[];
 
 /** Statements of a plan, which waits in the temporary table of an import. @param hasDetails whether `clients` has the column. */
-export function planStatements({ temporary, jsonType, ownerOf }: SqlDialect, hasDetails: boolean) {
+export function planStatements({ temporary, jsonType, bytewise, ownerOf }: SqlDialect, hasDetails: boolean) {
   const imported = `${temporary}.imported_clients`;
   const details = hasDetails ? 'cast(stored.details as text)' : "'{}'";
   /** All that is stored of a client. The lengths keep the columns apart. */
   const version = `cast(length(stored.client_secret) as text) || ' ' || cast(length(stored.client_name) as text) || ' '
     || stored.client_secret || stored.client_name || stored.scope || coalesce(${details}, '')`;
-  /** Parameter: the owner. */
-  const owned = `${hasDetails ? ownerOf('stored.details') : "''"} = $1
+  const id = `client_id ${bytewise}`;
+  /** Parameter: the id behind the range. */
+  const rangeStart = `select min(client_id) as "start"
+    from (select client_id from clients where ${id} < $1 order by ${id} desc limit ${RANGE_SIZE}) as range`;
+  /** Parameters: the owner, the first id of a range, and the one behind it. */
+  const owned = `stored.${id} >= $2 and stored.${id} < $3 and ${hasDetails ? ownerOf('stored.details') : "''"} = $1
     and not exists (select 1 from ${imported} as imported where imported.client_id = stored.client_id)`;
   const counts = KINDS.map((kind) => `count(*) filter (where outcome = '${kind}') as "${kind}"`);
+  /** All stored clients, from the last one: the first id of each range, and the one behind it. */
+  async function* ranges(connection: SqlConnection): AsyncGenerator<readonly [string, string]> {
+    for (let behind = LAST; ; ) {
+      const [range] = await connection.query<{ readonly start: string | null }>(rangeStart, [behind]);
+      if (range === undefined || range.start === null) return;
+      yield [range.start, behind];
+      behind = range.start;
+    }
+  }
   return {
     /** Parameters: so many ids. */
     find: (ids: number) => `select cast(id as text) as "id", client_id as "clientId", client_secret as "clientSecret",
       client_name as "clientName", scope, ${details} as "details", ${version} as "version"
       from clients as stored where client_id in (${Array.from({ length: ids }, (_, index) => `$${index + 1}`).join(', ')})`,
-    /** Parameters: the owner, and the first position. */
-    prune: `insert into ${imported} (position, client_id, client_secret, client_name, scope, details, outcome, changes, version)
-      select cast($2 as integer) - 1 + row_number() over (), client_id, '', '', '', cast('{}' as ${jsonType}), 'removed', '', ${version}
-      from clients as stored where ${owned}`,
+    /** Adds the other clients of an owner, and returns how many. @param position of the first one. */
+    async prune(connection: SqlConnection, owner: string, position: number): Promise<number> {
+      const insert = `insert into ${imported} (position, client_id, client_secret, client_name, scope, details, outcome, changes, version)
+        select cast($4 as integer) - 1 + row_number() over (), client_id, '', '', '', cast('{}' as ${jsonType}), 'removed', '', ${version}
+        from clients as stored where ${owned} returning position`;
+      let count = 0;
+      for await (const range of ranges(connection)) {
+        count += (await connection.query(insert, [owner, ...range, position + count])).length;
+      }
+      return count;
+    },
     /** Parameters: a batch. */
     remove: `delete from clients where client_id in
       (select client_id from ${imported} where outcome = 'removed' and position >= $1 and position < $2)`,
@@ -38,8 +64,12 @@ export function planStatements({ temporary, jsonType, ownerOf }: SqlDialect, has
       const changed = `select 1 from ${imported} as imported left join clients as stored on stored.client_id = imported.client_id
         where imported.position >= $1 and imported.position < $2 and imported.version is distinct from (${version}) limit 1`;
       for (const batch of batches) if ((await connection.query(changed, batch)).length > 0) return true;
+      if (pruned === undefined) return false;
       const others = `select 1 from clients as stored where ${owned} limit 1`;
-      return pruned !== undefined && (await connection.query(others, [pruned])).length > 0;
+      for await (const range of ranges(connection)) {
+        if ((await connection.query(others, [pruned, ...range])).length > 0) return true;
+      }
+      return false;
     },
     async countsOf(connection: SqlConnection): Promise<PlanCounts> {
       type Row = Readonly<Record<keyof PlanCounts, number | string>>;

@@ -86,7 +86,8 @@ export async function planClients(
     );
     return Promise.all(planned);
   });
-  if (problems.length > 0) return failure(problems.slice(0, PROBLEMS_MAX));
+  const tooMany = generated.size > GENERATED_MAX ? [{ text: TOO_MANY_GENERATED }] : [];
+  if (problems.length + tooMany.length > 0) return failure([...tooMany, ...problems].slice(0, PROBLEMS_MAX));
   const pruned = options.others === 'remove' ? options.owner : undefined;
   if (pruned !== undefined) await clients.prune(pruned);
   return success({
@@ -132,9 +133,8 @@ async function planOf(
   const owner = ownerOf(given, stored, options);
   if (!owner.ok) return refused(owner.problem);
   const { generateTo, ...client } = await withHashes(given, encode, stored);
-  const secret: Result<Partial<SecretOfClient>, string> = generateTo === undefined
-    ? success({})
-    : await secretFor(parts, generateTo, stored, generated);
+  const secret: Result<SecretOfClient, string> =
+    generateTo === undefined ? success({}) : await secretFor(parts, generateTo, stored, generated);
   if (!secret.ok) return refused(secret.problem);
   const { clientSecret = client.clientSecret, ...ofSecret } = secret.value;
   const details = withMarks(
@@ -171,7 +171,7 @@ function ownerOf(
   return failure(`${DETAIL_FIELDS.owner} is nobody yet: --adopt makes it ${wanted}`);
 }
 
-type SecretOfClient = Pick<NewClient, 'clientSecret' | 'details'>;
+type SecretOfClient = Partial<Pick<NewClient, 'clientSecret' | 'details'>>;
 
 /** The secrets that a client has, or a new one, which has no id. */
 async function secretFor(
@@ -189,8 +189,8 @@ async function secretFor(
   }
   const taken = failure(`${GENERATE} must name a file that does not exist, for this client alone`);
   if (generated.has(path)) return taken;
-  if (generated.size >= GENERATED_MAX)
-    return failure(`${GENERATE} is for at most ${GENERATED_MAX} clients at once: split the file`);
+  // The plan is refused.
+  if (generated.size > GENERATED_MAX) return success({});
   // Before the next client of the batch looks: of two with one file, always the second is refused.
   generated.set(path, '');
   if (await parts.secretFiles.exists(path)) return taken;
@@ -200,6 +200,7 @@ async function secretFor(
 }
 
 const GENERATE = `${FIELD_NAMES.clientSecret}.generate`;
+const TOO_MANY_GENERATED = `${GENERATE} is for at most ${GENERATED_MAX} clients at once: split the file`;
 
 /** Recognizes the plain secret that a stored encoding is of. */
 function comparingEncoder(parts: ApplyParts, { cost, onCompared }: PlanOptions): Encode {

@@ -13,7 +13,7 @@ export interface ListedPage {
 
 export type ListedClient = ClientDocument &
   Pick<CredentialsDocument, 'authentication_methods' | 'resources'> &
-  Omit<ClientFields, 'owner'>;
+  ClientFields;
 
 export interface ListRequest extends ClientRange {
   /** Only clients of this state. */
@@ -40,8 +40,7 @@ export async function* listClients(
       .slice(0, left);
     const clients = page.map(({ client, credentials }) => {
       const { authentication_methods, resources } = credentials;
-      const { owner: _owner, ...fields } = simpleFieldsOf(credentials);
-      return { ...client, authentication_methods, resources, ...fields };
+      return { ...client, authentication_methods, resources, ...simpleFieldsOf(credentials) };
     });
     const weak = page.flatMap((one) => (one.isWeak ? one.client.client_id : []));
     if (page.length > 0) yield { clients, weak };

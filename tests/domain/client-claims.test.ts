@@ -8,6 +8,7 @@ describe('claims of a client', () => {
     ['a text', { tenant: 'acme' }],
     ['what RFC 9068 leaves to the deployment', { groups: ['a', 'b'], roles: ['c'], entitlements: ['d'] }],
     ['a URI as a name', { 'https://example.com/plan': 'gold' }],
+    ['the same name at two levels', { plan: { Plan: 1 }, other: { plan: 2 } }],
     ['every kind of value', { a: true, b: false, c: null, d: 'é😀', e: [], f: {}, g: '' }],
     ['three levels', { a: { b: { c: 1 } }, d: [[1, 2]] }],
     ['a reserved name below the root', { user: { sub: 'x' } }],
@@ -37,6 +38,8 @@ describe('claims of a client', () => {
     ['a line feed in a text', { a: ['b\n'] }, 'without control characters'],
     ['a line feed in a name', { 'a\n': 1 }, 'without control characters'],
     ['half of a pair of surrogates', { a: '\ud800' }, 'without control characters'],
+    ['names that Go takes for the same one', { tenant: 'a', Tenant: 'b' }, 'no two names that differ only in case'],
+    ['such names in an object', { a: [{ b: 1, B: 2 }] }, 'no two names that differ only in case'],
     ['the name __proto__', JSON.parse('{"a":{"__proto__":1}}'), 'no __proto__'],
   ])('cannot be %s', (_what, claims, rule) => {
     expect(ruleOfClaims(claims)).toContain(rule);

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -64,13 +64,21 @@ describe('a million clients', () => {
     expect(exitCode).toBe(0);
   }, 400_000);
 
-  it('are applied in 300 MB: none and all of them change', async () => {
+  it('are applied in 300 MB: none and all of them change, and all are removed', async () => {
     const apply = (...options: readonly string[]) => run('apply', '-f', file, '--yes', ...options);
     expect(await apply()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(`${CLIENTS} unchanged.`) });
     expect(await apply('--owner', 'team-a', '--adopt')).toMatchObject({
       exitCode: 0,
       stderr: expect.stringContaining(`0 added, ${CLIENTS} changed, 0 removed.`),
     });
+    const none = join(folder, 'none.json');
+    await writeFile(none, '[]');
+    const removed = await run('apply', '-f', none, '--yes', '--owner', 'team-a', '--prune');
+    expect(removed).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining(`0 added, 0 changed, ${CLIENTS} removed.`),
+    });
+    expect(removed.stderr.match(/"action":"removed"/g)).toHaveLength(CLIENTS);
   }, 900_000);
 });
 

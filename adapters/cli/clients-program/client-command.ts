@@ -8,7 +8,7 @@ import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import { EXIT, type Output, Problem } from '../outcome.ts';
 import type { OutputOptions } from '../terminal.ts';
 import { type OpenStorage, withStorage } from '../with-storage.ts';
-import { clientOutput } from './client-output.ts';
+import { clientOutput, warningOfOwner } from './client-output.ts';
 
 /** How users call the program; the start of every example. */
 export const PROGRAM_NAME = 'npm run clients --';
@@ -48,7 +48,8 @@ export async function changed(
   if (!result.ok && typeof result.problem === 'object' && 'kind' in result.problem) {
     throw new Problem(EXIT.refused, `${describeDetailsProblem(result.problem)} Client ${clientId} is not changed.`);
   }
-  return clientOutput(await accepted(clients, clientId, result), [`Client ${clientId} ${said}.`]);
+  const client = await accepted(clients, clientId, result);
+  return clientOutput(client, [`Client ${clientId} ${said}.`, ...warningOfOwner(client.credentials)]);
 }
 
 const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string>, (clientId: string) => string>> = {

@@ -15,6 +15,7 @@ export const LIST_COLUMNS = [
   'state',
   'bcrypt_cost',
   'authentication_methods',
+  'owner',
   'tokens',
 ] as const;
 
@@ -88,6 +89,11 @@ export function problemsOf(
     .map(({ id, client_id, problem }) => {
       return `Row ${id}, client ${shortened(client_id, CELL_MAX)}: ${problem}; ${effect}.`;
     });
+}
+
+/** What follows for a change by command of a client that a file has. */
+export function warningOfOwner({ owner }: CredentialsDocument): readonly string[] {
+  return owner === null ? [] : [`It belongs to ${owner}: where its file says otherwise, the next apply undoes this.`];
 }
 
 function rowsOfCredentials(credentials: CredentialsDocument): Rows {

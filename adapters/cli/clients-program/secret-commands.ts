@@ -17,7 +17,7 @@ import {
   SECRET_OPTIONS,
   type SecretOptions,
 } from './client-options.ts';
-import { clientOutput, secretsOutput } from './client-output.ts';
+import { clientOutput, secretsOutput, warningOfOwner } from './client-output.ts';
 
 interface RotateOptions extends SecretOptions {
   /** Seconds. */
@@ -59,7 +59,8 @@ export function rotateCommand(open: OpenClients, stdin: Input): CommandDefinitio
           secret: secretStdin ? undefined : rotated.secret,
           ...(keepOldSeconds !== undefined && { credentials }),
         };
-        return clientOutput(shown, [`Client ${clientId} has a new secret.${stillDisabled}`]);
+        const messages = [`Client ${clientId} has a new secret.${stillDisabled}`, ...warningOfOwner(credentials)];
+        return clientOutput(shown, messages);
       });
     },
   };
@@ -86,7 +87,7 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
     async run(clients, { name, cost, ...options }, clientId) {
       const give = { name, expiresAt: expiryOf(options, clients.clock), cost };
       const client = await accepted(clients, clientId, clients.changeClient(clientId, { give }));
-      return clientOutput(client, [`Client ${clientId} has another secret.`]);
+      return clientOutput(client, [`Client ${clientId} has another secret.`, ...warningOfOwner(client.credentials)]);
     },
   },
   {

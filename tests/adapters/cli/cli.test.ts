@@ -179,17 +179,18 @@ describe('a page of a list', () => {
     resources: [],
     claims: {},
     token_lifetime_seconds: null,
+    owner: null,
   };
 
   const pageOf = (clients: readonly ListedClient[]) => `${textTable([LIST_COLUMNS, ...clients.map(listedRow)])}\n`;
 
   it('has columns that are as wide as their widest value', () => {
-    const ofTokens = { claims: { tenant: 'acme', plan: 1 }, token_lifetime_seconds: 60, resources: ['urn:a'] };
-    const page = pageOf([CLIENT, { ...CLIENT, client_name: 'Nightly report', ...ofTokens }]);
+    const ofFields = { claims: { tenant: 'acme', plan: 1 }, token_lifetime_seconds: 60, owner: 'team-a' };
+    const page = pageOf([CLIENT, { ...CLIENT, client_name: 'Nightly report', ...ofFields, resources: ['urn:a'] }]);
     expect(page).toBe(`\
-id  client_id  client_name     scope  state    bcrypt_cost  authentication_methods          tokens
+id  client_id  client_name     scope  state    bcrypt_cost  authentication_methods          owner   tokens
 1   billing    Billing         read   enabled  10           private_key_jwt, federated_jwt
-1   billing    Nightly report  read   enabled  10           private_key_jwt, federated_jwt  claims tenant, plan; at most 60 s; for urn:a
+1   billing    Nightly report  read   enabled  10           private_key_jwt, federated_jwt  team-a  claims tenant, plan; at most 60 s; for urn:a
 `);
   });
 

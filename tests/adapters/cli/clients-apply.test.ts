@@ -250,6 +250,18 @@ describe('clients apply', () => {
       expect(await stored()).toEqual([]);
     });
 
+    it('names the field that was probably meant, and refuses several clients without an array', async () => {
+      const run = await apply([{ ...BILLING, claim: {} }], '--yes');
+      expect(run.stderr).toContain('entry 0: client billing: it has fields other than client_id, ');
+      expect(run.stderr).toContain(', owner; did you mean claims by claim?\n');
+      const texts = [BILLING, KEYED].map((entry) => JSON.stringify(entry)).join(',');
+      expect(await apply(texts, '--yes')).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining('  several clients must be in an array\n'),
+      });
+      expect(await stored()).toEqual([]);
+    });
+
     it('says where a client is twice', async () => {
       for (const name of ['a.json', 'b.json']) await writeFile(join(folder, name), JSON.stringify([KEYED]));
       const { stderr } = await clients([...COMMAND, folder, '--yes']);
@@ -409,6 +421,22 @@ describe('clients apply', () => {
       const run = await apply([BILLING, { ...BILLING, client_id: 'free' }], '--yes', '--owner', 'team-a', '--adopt');
       expect(run.stdout).toMatch(/change +free +owner/);
       expect(await stored()).toMatchObject([{ owner: 'team-a' }, { owner: 'team-a' }]);
+    });
+
+    it('shows the owner in lists, and says what the next apply does to a change by command', async () => {
+      const text = 'It belongs to team-a: where its file says otherwise, the next apply undoes this.\n';
+      for (const command of ['rotate billing', 'update billing --scope read', 'secrets add billing']) {
+        expect((await clients(command.split(' '))).stderr).toContain(text);
+      }
+      for (const command of ['disable billing', 'enable billing', 'rotate free']) {
+        expect((await clients(command.split(' '))).stderr).not.toContain(text);
+      }
+      expect((await clients(['list'])).stdout).toMatch(/owner.*\n.*billing.*team-a/);
+      expect((await clients(['list', '--json'])).json()).toMatchObject([{ owner: 'team-a' }, { owner: null }]);
+      expect(await apply([BILLING], '--check', '--owner', 'team-a')).toMatchObject({
+        exitCode: 4,
+        stdout: expect.stringContaining('client_secret, scope'),
+      });
     });
 
     it('takes the owner of an entry, which must be that of the command', async () => {

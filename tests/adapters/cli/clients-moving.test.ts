@@ -155,9 +155,9 @@ describe('exports and imports', () => {
       expect(await rowsOf(target)).toEqual(await rowsOf(source));
       expect((await onTarget(['export'])).stdout).toBe(await readFile(file, 'utf8'));
       expect((await onTarget(['show', 'good-client', '--json'])).json()).toMatchObject(field);
-      // Only apply sets the owner, and a list does not show it.
-      if (options.length === 0) return;
       expect((await onTarget(['list', '--json'])).json()).toMatchObject([field]);
+      // Only apply sets the owner.
+      if (options.length === 0) return;
       const ofNew = ['--name', 'New', '--scope', 'read', '--json'];
       expect((await clients(['add', 'with', ...ofNew, ...options])).json()).toMatchObject(field);
       await clients(['add', 'without', ...ofNew]);
@@ -554,7 +554,7 @@ describe('lists', () => {
     it('shows all clients in one table', async () => {
       const [heading = '', ...lines] = (await clients(['list'])).stdout.trimEnd().split('\n');
       expect(heading).toMatch(
-        /^id +client_id +client_name +scope +state +bcrypt_cost +authentication_methods +tokens$/,
+        /^id +client_id +client_name +scope +state +bcrypt_cost +authentication_methods +owner +tokens$/,
       );
       const place = heading.indexOf('state');
       expect(lines.map((line) => line.slice(place).split(' ')[0])).toEqual(

@@ -55,8 +55,13 @@ describe('the clients file', () => {
       ['a field that is no string', [{ ...ENTRY, client_name: 1 }], 'entry 0: client a: client_name must be a string'],
       [
         'an unknown field',
-        [{ ...ENTRY, secret: 'its-secret' }],
+        [{ ...ENTRY, password: 'its-secret' }],
         'entry 0: client a: it has fields other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner',
+      ],
+      [
+        'a field whose name has a typing error',
+        [{ ...ENTRY, jwk: 'its-secret' }],
+        'entry 0: client a: it has fields other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner; did you mean jwks by jwk?',
       ],
       ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client_id is that of entry 0'],
       [
