@@ -57,6 +57,8 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
     'The parameter scope is not a list of scope tokens with single spaces between. Correct it at the caller.',
   scope_not_registered:
     'The client asks for a scope that it is not registered for. Correct the request, or add the scope to its registration.',
+  scope_not_of_resource:
+    'The client asks for a scope that its registration does not give it at this resource. Correct the request, or change the scopes of the resource in the registration.',
   scope_too_long: 'A token with all of these scopes would be longer than 7 KiB. Have the caller ask for fewer of them.',
   resource_malformed: 'The parameter resource is not an absolute URI without a fragment. Correct it at the caller.',
   resource_not_registered:
@@ -88,10 +90,17 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
 /** Where the advice changes a registration: if these are in a file, the file is to be changed instead. */
 export const CHANGING_REGISTRATIONS: ReadonlySet<string> = new Set<RefusalReason>([
   'client_unknown',
+  'registration_broken',
   'stored_secret_unusable',
   'secret_wrong',
   'client_disabled',
+  'client_ambiguous',
+  'assertion_key_unknown',
+  'assertion_signature_wrong',
   'assertion_subject_unknown',
   'federated_rule_refused',
+  'scope_not_registered',
+  'scope_not_of_resource',
   'resource_not_registered',
+  'scope_insufficient',
 ]);

@@ -80,6 +80,10 @@ export const REASONS = {
     code: 'invalid_scope',
     description: "the client is not registered for the scope '…'; scopes are separated by single spaces",
   },
+  scope_not_of_resource: {
+    code: 'invalid_scope',
+    description: "the client is not registered for the scope '…' at the resource of this request",
+  },
   scope_too_long: {
     code: 'invalid_scope',
     description: 'a token with these scopes is longer than 7 KiB: ask for fewer of them with the parameter scope',

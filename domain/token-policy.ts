@@ -62,15 +62,17 @@ export class TokenPolicy {
   ): Result<Granted, Refusal> {
     const selected = selectResources(resources, requested);
     const bounds = boundsOf(selected ?? []);
-    const [bound = registered] = bounds;
-    const beyond = scope?.firstBeyond(bound);
-    if (beyond !== undefined) return refused('scope_not_registered', clientId, beyond);
+    const [ofResource] = bounds;
+    const beyond = scope?.firstBeyond(ofResource ?? registered);
+    if (beyond !== undefined) {
+      return refused(ofResource === undefined ? 'scope_not_registered' : 'scope_not_of_resource', clientId, beyond);
+    }
     if (selected === undefined) {
       const unknown = requested.find((resource) => selectResources(resources, [resource]) === undefined) ?? '';
       return refused('resource_not_registered', clientId, unknown);
     }
     if (bounds.length > 1) return refused('resources_differ', clientId);
-    return success({ scope: scope ?? bound, resources: selected.map(uriOf) });
+    return success({ scope: scope ?? ofResource ?? registered, resources: selected.map(uriOf) });
   }
 
   claimsOf({ registration, scope, resources = [], issuedAt, tokenId }: TokenFacts): AccessTokenClaims {

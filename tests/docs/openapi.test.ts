@@ -151,6 +151,7 @@ describe('the responses in docs/openapi.json', () => {
       { ...GOOD, client_secret: 'wrong-secret' },
       { ...GOOD, scope: 'read  write' },
       { ...GOOD, scope: 'admin' },
+      { ...GOOD, scope: 'read', resource: 'https://own.example.com' },
       { ...GOOD, resource: '#' },
       { ...GOOD, resource: 'https://other.example.com' },
       { ...GOOD, client_id: 'long-scope' },

@@ -165,6 +165,21 @@ describe('TokenPolicy', () => {
     });
   });
 
+  it('says whether the resource or the registration lacks the scope', () => {
+    const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
+    const resources = ['https://plain.example', { resource: 'https://own.example', scope: 'own' }];
+    const registration = registrationOf({ scope: 'read', resources });
+    const reasonOf = (scope: string, ...requested: readonly string[]) => {
+      const asked = Scope.parse(scope);
+      const granted = policy.grant(registration, asked.ok ? asked.value : undefined, requested);
+      return granted.ok ? granted.value.scope.toString() : granted.problem.reason;
+    };
+    expect(reasonOf('own')).toBe('scope_not_registered');
+    expect(reasonOf('own', 'https://plain.example')).toBe('scope_not_registered');
+    expect(reasonOf('own', 'https://own.example')).toBe('own');
+    expect(reasonOf('read', 'https://own.example')).toBe('scope_not_of_resource');
+  });
+
   it('grants no token for resources whose scopes only look alike', () => {
     const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'array' });
     const uris = ['https://a.example', 'https://b.example'];
@@ -312,7 +327,7 @@ describe('refusal', () => {
       'secret_wrong',
     ],
     slow_down: ['attempts_exhausted'],
-    invalid_scope: ['scope_malformed', 'scope_not_registered'],
+    invalid_scope: ['scope_malformed', 'scope_not_registered', 'scope_not_of_resource'],
     invalid_token: [
       'token_malformed',
       'token_algorithm_refused',
