@@ -66,8 +66,9 @@ function isPipe(path: string): boolean {
   }
 }
 
-/** How long a program waits for the slow reader of a pipe, in milliseconds. */
+/** How long a program waits for the slow reader of a pipe, in milliseconds: with one line, and with all lines of a change. */
 const READER_WAIT_MS = 1_000;
+const READER_WAIT_OF_CHANGE_MS = 60_000;
 
 interface ProgramChangeLogOptions {
   /** Opens the file, or standard error; called for the first line. */
@@ -83,17 +84,24 @@ interface ProgramChangeLogOptions {
 /** The audit lines of a program that runs once: each is written when it is made, and read-only commands open nothing. */
 export function programChangeLog({ open, base, isRequired, onLost }: ProgramChangeLogOptions): ChangeLog {
   let target: LineTarget | undefined;
-  let lost: string | undefined;
+  let change = { id: '', waitsUntil: 0, isLost: false };
   return {
     record(event) {
+      const now = performance.now();
+      const isUnconfirmed = event.event === 'change_unconfirmed';
+      if (event.change_id !== change.id) {
+        change = { id: event.change_id, waitsUntil: now + READER_WAIT_OF_CHANGE_MS, isLost: false };
+      }
       // The other lines of a large change would each wait as long.
-      if (event.change_id === lost && event.event !== 'change_unconfirmed') return;
+      if (change.isLost && !isUnconfirmed) return;
+      const giveUpAt = now + READER_WAIT_MS;
       try {
         target ??= open();
-        target.appendNow(Buffer.from(auditLine(event, base)), performance.now() + READER_WAIT_MS);
+        const line = Buffer.from(auditLine(event, base));
+        target.appendNow(line, isUnconfirmed ? giveUpAt : Math.min(giveUpAt, change.waitsUntil));
       } catch (fault) {
-        if (isRequired && event.event !== 'change_unconfirmed') throw new DependencyUnavailable('audit log', fault);
-        lost = event.change_id;
+        if (isRequired && !isUnconfirmed) throw new DependencyUnavailable('audit log', fault);
+        change.isLost = true;
         onLost(fault instanceof Error ? fault.message : codeOf(fault));
       }
     },

@@ -9,9 +9,9 @@ export function clientStatements({ bytewise, forUpdate }: SqlDialect, hasDetails
   const columns = `cast(id as text) as "id", client_id as "clientId", client_secret as "clientSecret",
     client_name as "clientName", scope, ${details} as "details"`;
   const [given, values] = hasDetails ? [', details', ', $5'] : ['', ''];
-  /** Parameters: the first id or the one before it, a text behind the last one, and the most rows. */
+  /** Parameters: the first id or the one before it, and the most rows. */
   const page = (comparison: '>' | '>=') => `select ${columns} from clients
-    where client_id ${bytewise} ${comparison} $1 and client_id ${bytewise} < $2 order by client_id ${bytewise} limit $3`;
+    where client_id ${bytewise} ${comparison} $1 order by client_id ${bytewise} limit $2`;
   const find = `select ${columns} from clients where client_id = $1`;
   const update = 'update clients set client_secret = $2, client_name = $3, scope = $4';
   return {

@@ -7,9 +7,6 @@ type Batch = readonly [number, number];
 /** Stored clients that one statement looks through: it takes a small part of its deadline. */
 const RANGE_SIZE = 20_000;
 
-/** Behind all ids. */
-const LAST = '\u{10FFFF}';
-
 const KINDS = ['added', 'changed', 'removed', 'unchanged'] as const satisfies readonly (keyof PlanCounts)[];
 
 /** Statements of a plan, which waits in the temporary table of an import. @param hasDetails whether `clients` has the column. */
@@ -20,20 +17,20 @@ export function planStatements({ temporary, jsonType, bytewise, ownerOf }: SqlDi
   const version = `cast(length(stored.client_secret) as text) || ' ' || cast(length(stored.client_name) as text) || ' '
     || stored.client_secret || stored.client_name || stored.scope || coalesce(${details}, '')`;
   const id = `client_id ${bytewise}`;
-  /** Parameter: the id behind the range. */
-  const rangeStart = `select min(client_id) as "start"
-    from (select client_id from clients where ${id} < $1 order by ${id} desc limit ${RANGE_SIZE}) as range`;
-  /** Parameters: the owner, the first id of a range, and the one behind it. */
-  const owned = `stored.${id} >= $2 and stored.${id} < $3 and ${hasDetails ? ownerOf('stored.details') : "''"} = $1
+  /** Parameter: the first id of the range, or a text before it. */
+  const rangeEnd = `select max(${id}) as "end"
+    from (select client_id from clients where ${id} >= $1 order by ${id} limit ${RANGE_SIZE}) as range`;
+  /** Parameters: the owner, and the first and the last id of a range. */
+  const owned = `stored.${id} >= $2 and stored.${id} <= $3 and ${hasDetails ? ownerOf('stored.details') : "''"} = $1
     and not exists (select 1 from ${imported} as imported where imported.client_id = stored.client_id)`;
   const counts = KINDS.map((kind) => `count(*) filter (where outcome = '${kind}') as "${kind}"`);
-  /** All stored clients, from the last one: the first id of each range, and the one behind it. */
+  /** All stored clients: the first and the last id of each range. The last one is the first of the next range too. */
   async function* ranges(connection: SqlConnection): AsyncGenerator<readonly [string, string]> {
-    for (let behind = LAST; ; ) {
-      const [range] = await connection.query<{ readonly start: string | null }>(rangeStart, [behind]);
-      if (range === undefined || range.start === null) return;
-      yield [range.start, behind];
-      behind = range.start;
+    for (let start: string | undefined = ''; start !== undefined; ) {
+      const [range]: readonly { readonly end: string | null }[] = await connection.query(rangeEnd, [start]);
+      if (typeof range?.end !== 'string') return;
+      yield [start, range.end];
+      start = range.end === start ? undefined : range.end;
     }
   }
   return {

@@ -25,9 +25,6 @@ import { endTransaction, withConnection } from './transaction.ts';
 
 const PAGE_SIZE = 500;
 
-/** Behind all texts that begin with another one, which no longer text of Unicode has. */
-const LAST = '\u{10FFFF}';
-
 /** The table `clients`, to manage it. Each change is one transaction that locks the row before it changes it. */
 export class SqlClientStore implements ClientStore {
   readonly #database: SqlDatabase;
@@ -46,9 +43,11 @@ export class SqlClientStore implements ClientStore {
     const isBehind = after !== undefined && Buffer.compare(Buffer.from(after), Buffer.from(prefix)) >= 0;
     let [first, isExcluded] = isBehind ? [after, true] : [prefix, false];
     for (let size = PAGE_SIZE; size === PAGE_SIZE; isExcluded = true) {
-      const page = await this.#use((connection, { list }) =>
-        connection.query<ClientRow>(isExcluded ? list.behind : list.from, [first, prefix + LAST, PAGE_SIZE]),
+      const rows = await this.#use((connection, { list }) =>
+        connection.query<ClientRow>(isExcluded ? list.behind : list.from, [first, PAGE_SIZE]),
       );
+      // No text is behind all ids: the encoding of the database may lack it.
+      const page = rows.filter(({ clientId }) => clientId.startsWith(prefix));
       size = page.length;
       first = page.at(-1)?.clientId ?? first;
       if (size > 0) yield page.map((record) => this.#read(record));

@@ -710,6 +710,28 @@ export function describeClientStore(
         expect(await list()).toEqual([]);
       });
 
+      it('removes the other clients of an owner whatever their ids begin with, and lists them', async () => {
+        const ids = [
+          '',
+          ' ',
+          'Z',
+          'é',
+          'x'.repeat(251),
+          '\u{FFFD}',
+          '\u{10FFFE}',
+          '\u{10FFFF}',
+          '\u{10FFFF}'.repeat(251),
+        ];
+        const others = ids.map((id) => ({ ...OWNED, clientId: `${id}\u{10FFFF}` }));
+        await importAll([OWNED, ...others]);
+        expect(await list()).toHaveLength(others.length + 1);
+        const plan = await planned(['client-1'], { clientName: 'New' }, ['client_name']);
+        await plan.prune('team-a');
+        expect(await plan.countPlan()).toMatchObject({ removed: others.length });
+        expect(await plan.apply(A_FILE, 'team-a')).toMatchObject({ ok: true });
+        expect((await list()).map(({ clientId }) => clientId)).toEqual(['client-1']);
+      });
+
       it('keeps apart columns whose texts are together the same', async () => {
         await importAll([{ ...A_CLIENT, clientName: 'ab', scope: 'c' }]);
         const plan = await planned(['client-1'], { clientSecret: 'x' }, ['client_secret']);

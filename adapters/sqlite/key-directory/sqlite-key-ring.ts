@@ -41,8 +41,11 @@ export function createKeyRingFile(path: string): void {
   try {
     if (!exists(path)) closeSync(openSync(path, 'a', 0o600));
     const database = openFile(path);
-    database.exec(CREATE);
-    database.close();
+    try {
+      database.exec(CREATE);
+    } finally {
+      database.close();
+    }
   } catch (fault) {
     const explained = explain(path, fault);
     if (!(explained instanceof FileUnusable) || explained.lasts) throw explained;

@@ -598,6 +598,21 @@ describe('audit files', () => {
       for (const change_id of ['one', 'one', 'two']) log.record({ ...ended, change_id });
       expect(reasons).toHaveLength(2);
     });
+
+    it('wait a second for a slow reader, but those of one change no longer than a minute', () => {
+      let now = 0;
+      const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
+      const given: number[] = [];
+      const target = new LineTarget(openSync('/dev/null', 'w'), true, true);
+      jest.spyOn(target, 'appendNow').mockImplementation((_line, giveUpAt) => void given.push(giveUpAt));
+      const log = programChangeLog({ open: () => target, base: {}, isRequired: true, onLost: () => {} });
+      const ended = { event: 'directory_key_ended', key_id: 'a', ends_at: 1, at: 1, database_role: undefined } as const;
+      for (now of [0, 59_500, 70_000]) log.record({ ...ended, change_id: 'one' });
+      log.record({ event: 'change_unconfirmed', at: 1, change_id: 'one' });
+      log.record({ ...ended, change_id: 'two' });
+      expect(given).toEqual([1_000, 60_000, 60_000, 71_000, 71_000]);
+      clock.mockRestore();
+    });
   });
 });
 

@@ -73,6 +73,26 @@ describe('SqlClientStore on PostgreSQL without the column of details', () => {
 });
 
 describe('SqlClientStore on PostgreSQL', () => {
+  it('lists and removes many clients where the database cannot store all characters', async () => {
+    const latin = await createTestDatabase({ options: `encoding 'LATIN1' locale 'C' template template0` });
+    await latin.query(`${CREATE_CLIENTS}; insert into clients (client_id, client_secret, client_name, scope, details)
+      select 'é' || md5(n::text), '$2b$', 'x', 'read', case when n % 3 > 0 then '{"owner": "team-a"}' else '{}' end::jsonb
+      from generate_series(1, 25000) as n`);
+    const store = await open(latin.url);
+    const listed = async (prefix: string) => (await collect(store.list({ prefix }))).length;
+    expect([await listed('é'), await listed('e'), await listed('ÿ')]).toEqual([25_000, 0, 0]);
+    const plan = await store.startImport();
+    const details = { ...NO_DETAILS, owner: 'team-a' };
+    await plan.add([{ ...A_CLIENT, details, plan: { version: undefined, changes: [] } }]);
+    await plan.prune('team-a');
+    expect(await plan.apply(A_FILE, 'team-a')).toEqual(
+      success({ added: 1, changed: 0, removed: 16_667, unchanged: 0 }),
+    );
+    expect(await listed('')).toBe(8_334);
+    await store.close();
+    await latin.drop();
+  }, 60_000);
+
   it('imports clients beside one whose details are no object', async () => {
     await freshTables(database);
     await using store = await open(database.url);
