@@ -7,8 +7,9 @@ import { CLIENTS_NODE_OPTIONS, peakMemoryOf, REPORT_PEAK_MEMORY, writeClientsFil
 import { DatabaseServer } from '../support/database-server.ts';
 import { runProgram } from '../support/program.ts';
 
-const CLIENTS = 100_000;
-/** Less than 160 bytes for each client, beside what the program needs for one. More clients would only take longer. */
+/** BULK_CLIENTS=1000000 checks what docs/managing-clients.md says of a million. */
+const CLIENTS = Number(process.env['BULK_CLIENTS'] ?? 100_000);
+/** Less than 160 bytes for each of 100,000 clients, beside what the program needs for one. */
 const SMALL_HEAP = ['--max-old-space-size=32', '--max-semi-space-size=1'];
 const SMALL_MAX_MIB = 180;
 /** 300 MB, with the options of `npm run clients`. */
@@ -30,7 +31,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function run(args: readonly string[], nodeOptions = SMALL_HEAP, maxMib = SMALL_MAX_MIB) {
+async function run(args: readonly string[], nodeOptions: readonly string[] = SMALL_HEAP, maxMib = SMALL_MAX_MIB) {
   const environment = { DATABASE_URL: server.urlOf('postgres', 'postgres') };
   await using program = runProgram('config/clients.ts', environment, args, [...nodeOptions, ...REPORT_PEAK_MEMORY]);
   const exitCode = await program.ended();
@@ -59,10 +60,9 @@ describe('a hundred thousand clients in a heap of 32 MiB', () => {
   }, 400_000);
 
   it('are replaced, also in 300 MB with the options of npm run clients', async () => {
-    for (const limits of [[], [CLIENTS_NODE_OPTIONS, MEMORY_MAX_MIB]] as const) {
-      const replaced = await run(['import', file, '--replace'], ...limits);
-      expect(replaced).toMatchObject(succeedsWith(`0 added, ${CLIENTS} replaced.`));
-    }
+    const args = ['import', file, '--replace'];
+    expect(await run(args)).toMatchObject(succeedsWith(`0 added, ${CLIENTS} replaced.`));
+    expect((await run(args, CLIENTS_NODE_OPTIONS, MEMORY_MAX_MIB)).exitCode).toBe(0);
     expect(await count()).toEqual([{ count: CLIENTS }]);
   }, 400_000);
 
