@@ -57,6 +57,9 @@ function settingsTable(rows: SettingsGroup['rows']): string {
   return ['| setting | default | meaning |', '|---|---|---|', ...lines].join('\n');
 }
 
+/** The sentences after the first one, which a description makes unnecessary. */
+const whatToDo = (meaning: string) => meaning.replace(/^.*?\. (?=[A-Z])/, '');
+
 /** A list for each response. */
 function reasonsLists(): string {
   const reasons = Object.keys(ALL_REASONS) as AnyReason[];
@@ -67,7 +70,8 @@ function reasonsLists(): string {
       const given = reasons.filter((reason) => responseOf(ALL_REASONS[reason].code) === response);
       const items = given.map((reason) => {
         const { description } = ALL_REASONS[reason];
-        return `- **\`${reason}\`**: ${description === undefined ? '' : `"${description}". `}${ALL_MEANINGS[reason]}`;
+        const meaning = ALL_MEANINGS[reason];
+        return `- **\`${reason}\`**: ${description === undefined ? meaning : `"${description}". ${whatToDo(meaning)}`}`;
       });
       return `## ${response}\n\n${items.join('\n')}\n`;
     })
