@@ -42,7 +42,6 @@ export async function clientSecrets({ settings, clients }: Configuration, core: 
     verifiedSecrets: cache,
     slots: queue,
     secrets: core.resolve(PARTS.secretVerifier),
-    waitUncounted: core.resolve(PARTS.loadLimit).waitUncounted,
   });
   return {
     method,

@@ -1,8 +1,8 @@
 import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
-import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
 import { AuthenticateClient, type AuthenticateClientParts } from '../../application/authenticate-client.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
 import { IssueToken, type TokenReuse } from '../../application/issue-token.ts';
+import { TokenSigner } from '../../application/token-signer.ts';
 import { usesSecrets } from '../../domain/authentication-method.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
 import { type Core, PARTS, part } from '../parts.ts';
@@ -31,7 +31,7 @@ export function registerUseCases(core: Core, settings: Settings, reuse: TokenReu
     return new IssueToken({
       authenticateClient: core.resolve(PARTS.authenticateClient),
       policy,
-      signer: new NodeCryptoTokenSigner(core.resolve(PARTS.keyProvider), policy.type),
+      signer: new TokenSigner(core.resolve(PARTS.keyProvider), policy.type),
       clock: core.resolve(PARTS.clock),
       ids: core.resolve(PARTS.ids),
       auditLog: core.resolve(PARTS.auditLog),

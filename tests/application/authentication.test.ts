@@ -559,14 +559,17 @@ describe('AuthenticateBySecret', () => {
       clients: world().repository,
       secrets: watchedBcrypt(() => {}),
       slots,
-      async waitUncounted(_caller, wait, isMoreWork) {
+    });
+    const caller: Caller = {
+      ...A_CALLER,
+      async waitUncounted(wait, isMoreWork) {
         const outcome = await wait();
         work.push(isMoreWork(outcome));
         return outcome;
       },
-    });
+    };
     for (const clientId of [CLIENT.clientId, 'nobody']) {
-      await authenticateClient.execute({ ...CREDENTIALS, clientId }, A_CALLER);
+      await authenticateClient.execute({ ...CREDENTIALS, clientId }, caller);
     }
     expect([registered, work]).toEqual([
       [true, false],
@@ -718,12 +721,16 @@ describe('VerifyAssertion', () => {
       },
     };
     const work: boolean[] = [];
-    const useCase = new VerifyAssertion(verifier, queue, async (_caller, wait, isMoreWork) => {
-      const verdict = await wait();
-      work.push(isMoreWork(verdict));
-      return verdict;
-    });
-    const verify = (clientId = 'client', caller = A_CALLER) => {
+    const useCase = new VerifyAssertion(verifier, queue);
+    const verify = (clientId = 'client', sender: Caller = A_CALLER) => {
+      const caller: Caller = {
+        ...sender,
+        async waitUncounted(wait, isMoreWork) {
+          const verdict = await wait();
+          work.push(isMoreWork(verdict));
+          return verdict;
+        },
+      };
       const verdict = useCase.execute(ASSERTION, [], { clientId, caller, isRegistered: async () => true });
       verdict.catch(() => {});
       return verdict;

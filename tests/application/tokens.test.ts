@@ -1,7 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
-import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
@@ -11,10 +10,10 @@ import type { SecretCredentials } from '../../application/ports/client-credentia
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { KeyProvider, SigningKey } from '../../application/ports/key-provider.ts';
-import type { TokenSigner } from '../../application/ports/token-signer.ts';
 import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
 import { followCosts, readCosts } from '../../application/storage-figures.ts';
 import { IssuedTokens } from '../../application/token-reuse/issued-tokens.ts';
+import { TokenSigner } from '../../application/token-signer.ts';
 import { type AccessTokenClaims, scopesOf, TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
 import { ClientRegistration, type ClientRegistrationFields } from '../../domain/client-registration.ts';
 import { Scope } from '../../domain/scope.ts';
@@ -60,7 +59,7 @@ describe('tokens that are issued', () => {
     readonly client?: Partial<Omit<ClientRegistrationFields, 'id'>>;
     readonly clients?: Pick<ClientRepository, 'findByClientId' | 'findSecret'>;
     readonly resources?: readonly string[];
-    readonly signer?: TokenSigner;
+    readonly signer?: Pick<TokenSigner, 'sign'>;
     readonly auditNeed?: 'required';
     readonly reuse?: TokenReuse;
   }
@@ -89,7 +88,7 @@ describe('tokens that are issued', () => {
     const issueToken = new IssueToken({
       authenticateClient: authenticateBySecretWith({ clients: counted, secrets }),
       policy: new TokenPolicy({ ...POLICY, ...policy }),
-      signer: signer ?? new NodeCryptoTokenSigner(keys),
+      signer: signer ?? new TokenSigner(keys),
       clock,
       ids,
       auditLog,
@@ -433,12 +432,12 @@ describe('AuthorizeRequest', () => {
   const { iss: ISSUER, iat: NOW } = CLAIMS;
   const CALLER = { ok: true, value: { clientId: CLAIMS.sub, tokenId: CLAIMS.jti } };
 
-  let signer: NodeCryptoTokenSigner;
+  let signer: TokenSigner;
   let verifier: TokenVerifier;
 
   beforeAll(async () => {
     const keys = await freshKeyRing();
-    signer = new NodeCryptoTokenSigner(keys);
+    signer = new TokenSigner(keys);
     verifier = joseTokenVerifier(keys);
   });
 

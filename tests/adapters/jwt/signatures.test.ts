@@ -18,7 +18,7 @@ import {
   KEYS_TRIED_MAX,
   NodeCryptoAssertionVerifier,
 } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
-import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
+import { TokenSigner } from '../../../application/token-signer.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { KeyPair, SigningKey } from '../../../application/ports/key-provider.ts';
 import type { TokenVerifier } from '../../../application/ports/token-verifier.ts';
@@ -62,7 +62,7 @@ describe('confused algorithms', () => {
 
   it.each(TOKEN_ALGORITHMS)('accepts a token by the key for %s that names it', async (alg) => {
     const keys = { signingKey: async () => trusted[alg], publicKeys: async () => [], maxAgeSeconds: () => 0 };
-    const signer = new NodeCryptoTokenSigner({ ...keys, verificationKey: async () => undefined });
+    const signer = new TokenSigner({ ...keys, verificationKey: async () => undefined });
     expect(await verifier.verify(await signer.sign(CLAIMS))).toEqual({ ok: true, value: CLAIMS });
   });
 
