@@ -1,9 +1,9 @@
 import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
-import { AuthenticateClient, type AuthenticateClientParts } from '../../application/authenticate-client.ts';
+import { AuthenticateClient, type AuthenticationStrategies } from '../../application/authenticate-client.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
 import { IssueToken, type TokenReuse } from '../../application/issue-token.ts';
 import { TokenSigner } from '../../application/token-signer.ts';
-import { usesSecrets } from '../../domain/authentication-method.ts';
+import { usesAssertions } from '../../domain/authentication-method.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
 import { type Core, PARTS, part } from '../parts.ts';
 import { tokenPolicyOptions } from '../settings/derived-values.ts';
@@ -16,11 +16,12 @@ const REPLICA_LEEWAY_SECONDS = 1;
 export function registerAuthentication(
   core: Core,
   { CLIENT_AUTHENTICATION_METHODS: methods }: Settings,
-  { bySecret, byKey, byIdentity }: AuthenticateClientParts,
+  strategies: AuthenticationStrategies,
 ): void {
   part(core, PARTS.authenticateClient, () => {
-    if (byKey === undefined && byIdentity === undefined && bySecret !== undefined) return bySecret;
-    return new AuthenticateClient({ bySecret: usesSecrets(methods) ? bySecret : undefined, byKey, byIdentity });
+    const { client_secret_post: bySecret } = strategies;
+    if (bySecret !== undefined && !usesAssertions(methods)) return bySecret;
+    return new AuthenticateClient(Object.fromEntries(methods.map((method) => [method, strategies[method]])));
   });
 }
 

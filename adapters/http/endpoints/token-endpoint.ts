@@ -3,7 +3,7 @@ import { copyOf } from '../../../application/copy-of.ts';
 import type { IssuedToken, IssueToken, TokenRequest } from '../../../application/issue-token.ts';
 import type { Caller, RequestOrigin } from '../../../application/ports/caller.ts';
 import type { ClientCredentials } from '../../../application/ports/client-credentials.ts';
-import { type AuthenticationMethod, usesAssertions } from '../../../domain/authentication-method.ts';
+import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import { GRANT_TYPE, isClientId } from '../../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
@@ -25,21 +25,29 @@ interface TokenEndpointParts {
   readonly responseScope?: 'requested' | 'always';
 }
 
+/** Where a request has its credentials. */
+type Way = 'secretInBody' | 'secretInHeader' | 'assertion';
+
+const WAYS: Readonly<Record<AuthenticationMethod, Way>> = {
+  client_secret_post: 'secretInBody',
+  client_secret_basic: 'secretInHeader',
+  private_key_jwt: 'assertion',
+  federated_jwt: 'assertion',
+};
+
 /** The ways to authenticate that are switched on. */
-interface AcceptedWays {
+interface AcceptedWays extends Readonly<Record<Way, boolean>> {
   readonly methods: readonly AuthenticationMethod[];
-  readonly secretInBody: boolean;
-  readonly secretInHeader: boolean;
-  readonly assertion: boolean;
 }
 
 /** POST /oauth2/token: the client credentials grant (RFC 6749 sections 4.4 and 5). Cheap checks come first. */
 export function tokenEndpoint({ issueToken, load, methods, responseScope }: TokenEndpointParts): Handler {
+  const ways = methods.map((method) => WAYS[method]);
   const accepted: AcceptedWays = {
     methods,
-    secretInBody: methods.includes('client_secret_post'),
-    secretInHeader: methods.includes('client_secret_basic'),
-    assertion: usesAssertions(methods),
+    secretInBody: ways.includes('secretInBody'),
+    secretInHeader: ways.includes('secretInHeader'),
+    assertion: ways.includes('assertion'),
   };
   return async (ctx) => {
     const challenge = challengeOf(ctx.state.head.authorization);
