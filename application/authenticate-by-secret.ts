@@ -47,7 +47,21 @@ interface Verification {
   readonly isBeyond: boolean;
 }
 
-/** Client authentication by id and secret (RFC 6749 section 2.3.1). The caller cannot tell an unknown client from a wrong secret. */
+/**
+ * Client authentication by id and secret (RFC 6749 section 2.3.1). The caller cannot tell an unknown client from a wrong secret.
+ *
+ * | step | ends with | goes on |
+ * |---|---|---|
+ * | attempts left? | `slow_down`; nothing was compared or looked up | the digest is looked up in the cache |
+ * | cached | one look-up; still the stored secret: the client | not cached, or another secret is stored |
+ * | shared attempt | the outcome of the one that runs with the same id, secret and network | it begins one, which counts as failed |
+ * | look-up of the secret, slot, verification | a match is cached and taken off; a fault is taken off | |
+ * | registration | read after a match, with the same secret: the client; otherwise a refusal | joined an earlier attempt and refused: once more |
+ *
+ * What holds, with its test in tests/application/authentication.test.ts: every `invalid_client` costs one look-up and one verification
+ * ("verifies the secret of an unknown client against nothing", "reads the registration only after its secret is verified, …"), and no
+ * secret is compared without an attempt ("refuses with slow_down if no attempts are left at this network, whatever the secret, …").
+ */
 export class AuthenticateBySecret implements ClientAuthentication<SecretCredentials> {
   readonly #parts: AuthenticateBySecretParts;
   readonly #attempts = new SharedAttempts<Verification>();

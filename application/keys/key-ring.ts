@@ -44,8 +44,21 @@ const CLOCK_SECONDS = 1;
 const MAX_AGE_SECONDS = 30;
 
 /**
- * The keys that all replicas share: which one signs and which ones verify follows from their times, at each use. `advance` has
- * to be called regularly; it reads the ring, and adds the key that is due. What is known stays in use while that fails.
+ * The keys that all replicas share: which one signs and which ones verify follows from their times, at each use (domain/key-chain.ts).
+ * `advance` has to be called regularly; it reads the ring, and adds the key that is due. What is known stays in use while that fails.
+ *
+ * | the ring is | when | a use of it |
+ * |---|---|---|
+ * | unread | nothing was read yet | 503 |
+ * | current | an attempt to read it ended less than GAP_SECONDS ago | goes on with what is known |
+ * | left behind | otherwise: this process was stopped, and keys may have been revoked | reads it first |
+ * | without a right clock | the clock of day is outside of the window of the last reading | reads it first, once a second; then 503 |
+ *
+ * What holds, with its test in tests/application/keys: a key that was seen revoked stays so ("stays revoked where it was seen revoked, …");
+ * no token is refused because the ring could not be read ("while the ring is away signs nothing, says so, and verifies nothing: 503 and
+ * not 401"); an unknown id reads it at most once in RECENT_SECONDS ("causes no query for each request of a flood"); a process that was
+ * stopped signs only after a reading that began later ("signs only when the reading has ended that has begun meanwhile"); and a wrong
+ * clock signs nothing ("stops in the second in which the clock is set, …").
  */
 export class KeyRing implements KeyProvider {
   readonly #parts: KeyRingParts;

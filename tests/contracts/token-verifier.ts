@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { TokenSigner } from '../../application/token-signer.ts';
 import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
+import type { TokenSigner } from '../../application/token-signer.ts';
 import { anyText } from '../support/any-text.ts';
 import { CLAIMS } from '../support/claims.ts';
 

@@ -18,10 +18,10 @@ import {
   KEYS_TRIED_MAX,
   NodeCryptoAssertionVerifier,
 } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
-import { TokenSigner } from '../../../application/token-signer.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { KeyPair, SigningKey } from '../../../application/ports/key-provider.ts';
 import type { TokenVerifier } from '../../../application/ports/token-verifier.ts';
+import { TokenSigner } from '../../../application/token-signer.ts';
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../../domain/token-key.ts';
 import { describeAssertionVerifier } from '../../contracts/assertion-verifier.ts';
 import { FORGED_TOKENS, NO_BEARER_TOKENS } from '../../hostile/forged-tokens.ts';

@@ -1,7 +1,7 @@
 import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { joseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
-import { TokenSigner } from '../../../application/token-signer.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { TokenSigner } from '../../../application/token-signer.ts';
 import { describeTokenSigner } from '../../contracts/token-signer.ts';
 import { describeTokenVerifier } from '../../contracts/token-verifier.ts';
 import { threadsAtOnce } from '../../support/at-once.ts';
