@@ -1,4 +1,4 @@
-import { close, fstatSync, write, writeSync } from 'node:fs';
+import { close, fstat, fstatSync, write, writeSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { promisify, types } from 'node:util';
 
@@ -12,22 +12,26 @@ const BATCH_BYTES = 65_536;
 export const READER_RETRY_MS = 10;
 
 const LINE_FEED = Buffer.from('\n');
-const [writeInPool, closeInPool] = [promisify(write), promisify(close)];
+const [writeInPool, closeInPool, fstatInPool] = [promisify(write), promisify(close), promisify(fstat)];
 
 /** `#ahead`: a line feed comes first. */
 const WITHIN_LINE = -1;
 
 /**
  * An open file, pipe or terminal to which lines are appended. A line that it takes only in part, such as on a full disk, is continued
- * by the next write. A file that a process has left within a line gets a line feed first.
+ * by the next write, or written again as a whole if another process has written meanwhile. Behind a part of a line that somebody has
+ * left in a file, a line feed comes first.
  */
 export class LineTarget {
   readonly descriptor: number;
   readonly isFile: boolean;
   /** The most to append at once. */
   readonly batchBytes: number;
+  readonly #isShared: boolean;
   /** Bytes of the next line that are written already, or {@link WITHIN_LINE}. Undefined: the file has to be read. */
   #ahead: number | undefined;
+  /** Bytes of a shared file after the last write. */
+  #size = -1;
   #appending: Promise<unknown> = Promise.resolve();
 
   /**
@@ -38,6 +42,7 @@ export class LineTarget {
     const stats = fstatSync(descriptor);
     this.descriptor = descriptor;
     this.isFile = stats.isFile();
+    this.#isShared = isShared;
     this.batchBytes = this.isFile || !isShared ? BATCH_BYTES : PIPE_BUF_BYTES;
     if (endsWithLine ?? !(this.isFile && stats.size > 0)) this.#ahead = 0;
     else if (endsWithLine === false) this.#ahead = WITHIN_LINE;
@@ -54,6 +59,8 @@ export class LineTarget {
   }
 
   async #append(lines: Buffer): Promise<number> {
+    const size = this.isFile && this.#isShared ? (await fstatInPool(this.descriptor)).size : -1;
+    if (size !== this.#size) this.#ahead = undefined;
     this.#ahead ??= (await endsWithinLine(`/proc/self/fd/${this.descriptor}`, true)) ? WITHIN_LINE : 0;
     const data = this.#dataOf(lines);
     const { bytesWritten } = await writeInPool(this.descriptor, data);
@@ -63,6 +70,7 @@ export class LineTarget {
     // A line in a file that lacks its line feed is written: the line feed comes before the next line.
     const whole = lines.lastIndexOf(LINE_FEED, this.isFile ? end : end - 1) + 1;
     this.#ahead = end - whole;
+    this.#size = size === -1 ? -1 : size + bytesWritten;
     return whole;
   }
 
