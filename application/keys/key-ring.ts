@@ -8,11 +8,10 @@ import {
 } from '../../domain/key-chain.ts';
 import type { Problem } from '../../domain/problem.ts';
 import type { TokenKey } from '../../domain/token-key.ts';
-import { onceAtATime } from '../once-at-a-time.ts';
 import type { AuditLog, KeyEvent } from '../ports/audit-log.ts';
 import type { MonotonicClock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
-import type { KeyHandle, KeyProvider, SigningKey } from '../ports/key-provider.ts';
+import type { KeyProvider, SigningKey, VerificationKey } from '../ports/key-provider.ts';
 import type { KeyRingStore, KeyRow } from '../ports/key-ring-store.ts';
 import type { KeySealer, NewKey } from '../ports/key-sealer.ts';
 import { CLOCK_WRONG, type KeyRingView, NO_KEY, NOT_ADDED, problemOfKey, UNKNOWN, UNREAD } from './key-ring-report.ts';
@@ -80,10 +79,10 @@ export class KeyRing implements KeyProvider {
   }
 
   /** Reads the ring, and adds the key that is due. Calls at the same time share one run. Throws DependencyUnavailable. */
-  readonly advance = onceAtATime<void, void>(() => this.#advance());
+  readonly advance = onceAtATime(() => this.#advance());
 
   /** Throws DependencyUnavailable. */
-  readonly read = onceAtATime<void, void>(() => this.#read());
+  readonly read = onceAtATime(() => this.#read());
 
   async signingKey(): Promise<SigningKey> {
     await this.#catchUp();
@@ -92,7 +91,7 @@ export class KeyRing implements KeyProvider {
     return key.pair;
   }
 
-  async verificationKey(kid: string): Promise<KeyHandle | undefined> {
+  async verificationKey(kid: string): Promise<VerificationKey | undefined> {
     const { clock } = this.#parts;
     const askedAt = clock.seconds();
     await this.#catchUp();
@@ -287,4 +286,15 @@ export class KeyRing implements KeyProvider {
     const { clock, auditLog } = this.#parts;
     void auditLog.record({ event, at: Math.floor(clock.wallSeconds()), key_id: keyId });
   }
+}
+
+/** The same work, which runs once for all who ask for it at the same time. */
+function onceAtATime(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => {
+    running ??= work().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
 }

@@ -1,4 +1,3 @@
-import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
 import { AuthenticateClient, type AuthenticationStrategies } from '../../application/authenticate-client.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
 import { IssueToken, type TokenReuse } from '../../application/issue-token.ts';
@@ -46,7 +45,6 @@ export function registerUseCases(core: Core, settings: Settings, reuse: TokenReu
       // The clock of another replica may be a moment ahead of ours.
       leewaySeconds: settings.CLIENT_REPOSITORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
     };
-    const verifier = joseTokenVerifier(core.resolve(PARTS.keyProvider));
-    return new AuthorizeRequest(verifier, core.resolve(PARTS.clock), expected);
+    return new AuthorizeRequest(core.resolve(PARTS.keyProvider), core.resolve(PARTS.clock), expected);
   });
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
 import type { TokenSigner } from '../../application/token-signer.ts';
 import { anyText } from '../support/any-text.ts';
 import { CLAIMS } from '../support/claims.ts';
+import type { TokenVerifier } from '../support/token-verifier.ts';
 
 /** A verifier, and a signer whose keys it trusts. */
 interface VerifierUnderTest {
