@@ -486,7 +486,7 @@ describe('addresses of clients', () => {
 
       ['Forwarded, which is not read', { headers: { Forwarded: 'for=192.0.2.1' } }, TRUSTED],
       [
-        'Forwarded of the client beside the header of the proxy',
+        'a header of the client beside that of the proxy',
         { headers: { Forwarded: 'for=6.6.6.6', 'X-Forwarded-For': '192.0.2.1' } },
         '192.0.2.1',
       ],
