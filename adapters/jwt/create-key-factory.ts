@@ -5,13 +5,12 @@ import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { KeyFactory, KeyPair, VerificationKey } from '../../application/ports/key-provider.ts';
 import { KEY_TYPES, readTokenKey, type TokenAlgorithm, type TokenKey } from '../../domain/token-key.ts';
 import { ALGORITHMS, isOfLength, isUsableKey, type RsaSigner } from './algorithms.ts';
-import type { KeyFile } from './read-key-file.ts';
 
 interface KeyFactoryParts {
   readonly ids: IdGenerator;
   readonly threads: RsaSigner;
   /** The key of KEY_FILE, if there is one. */
-  readonly file?: KeyFile | undefined;
+  readonly file?: KeyObject | undefined;
 }
 
 /**
@@ -21,8 +20,8 @@ interface KeyFactoryParts {
 export function createKeyFactory({ ids, threads, file }: KeyFactoryParts): KeyFactory {
   return {
     async make(alg) {
-      const [kid, key] = file === undefined ? [ids.uuid(), await generatePrivateKey(alg)] : await fromFile(file, alg);
-      return keyPairOf(kid, alg, key, threads);
+      if (file !== undefined) return keyPairOf(await idInFile(file, alg), alg, file, threads);
+      return keyPairOf(ids.uuid(), alg, await generatePrivateKey(alg), threads);
     },
   };
 }
@@ -37,13 +36,12 @@ export async function generatePrivateKey(alg: TokenAlgorithm): Promise<KeyObject
 type GenerateKeyPair = (type: string, options: object) => Promise<{ readonly privateKey: KeyObject }>;
 
 /**
- * The id is the `kid` of the file, or else its thumbprint (RFC 7638). That of a key for PS256 differs: the same file may
- * have signed with RS256, and a key id belongs to one algorithm.
+ * The id of a key in a file: its thumbprint (RFC 7638). That of a key for PS256 differs: the same file may have signed with RS256,
+ * and a key id belongs to one algorithm.
  */
-async function fromFile({ key, kid }: KeyFile, alg: TokenAlgorithm): Promise<[string, KeyObject]> {
-  if (kid !== undefined) return [kid, key];
+async function idInFile(key: KeyObject, alg: TokenAlgorithm): Promise<string> {
   const thumbprint = await calculateJwkThumbprint(createPublicKey(key));
-  return [alg === 'PS256' ? `${thumbprint}-PS256` : thumbprint, key];
+  return alg === 'PS256' ? `${thumbprint}-PS256` : thumbprint;
 }
 
 /** The pair of a private key. Throws unless its public half is usable. */

@@ -1,7 +1,6 @@
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { ALGORITHMS } from '../../adapters/jwt/algorithms.ts';
-import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
-import { RandomIdGenerator } from '../../adapters/system/system.ts';
+import { keyPairOf } from '../../adapters/jwt/create-key-factory.ts';
 import type { KeyFactory } from '../../application/ports/key-provider.ts';
 import type { TokenAlgorithm } from '../../domain/token-key.ts';
 import { threadsAtOnce } from './at-once.ts';
@@ -15,11 +14,7 @@ export function knownKeyFactory(algorithm: TokenAlgorithm = 'RS256'): {
   const [type, options] = ALGORITHMS[algorithm].generate;
   const { privateKey } = (generateKeyPairSync as GenerateKeyPair)(type, options);
   const kid = randomUUID();
-  const factory = createKeyFactory({
-    ids: new RandomIdGenerator(),
-    threads: threadsAtOnce,
-    file: { key: privateKey, kid },
-  });
+  const factory = { make: async (alg: TokenAlgorithm) => keyPairOf(kid, alg, privateKey, threadsAtOnce) };
   return { factory, kid, privateKey };
 }
 

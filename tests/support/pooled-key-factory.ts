@@ -1,8 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RsaSigner } from '../../adapters/jwt/algorithms.ts';
-import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
-import { RandomIdGenerator } from '../../adapters/system/system.ts';
+import { keyPairOf } from '../../adapters/jwt/create-key-factory.ts';
 import type { KeyFactory } from '../../application/ports/key-provider.ts';
 import { threadsAtOnce } from './at-once.ts';
 
@@ -29,10 +28,10 @@ export function generateKeyPool(): readonly Buffer[] {
  */
 export function pooledKeyFactory(threads: RsaSigner = threadsAtOnce): KeyFactory {
   return {
-    make() {
-      const file = { key: privateKeyOf(fromPool(made)), kid: randomUUID() };
+    async make() {
+      const key = privateKeyOf(fromPool(made));
       made += 1;
-      return createKeyFactory({ ids: new RandomIdGenerator(), threads, file }).make('RS256');
+      return keyPairOf(randomUUID(), 'RS256', key, threads);
     },
   };
 }

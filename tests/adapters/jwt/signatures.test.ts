@@ -10,14 +10,13 @@ import {
 } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
+import { keyPairOf } from '../../../adapters/jwt/create-key-factory.ts';
 import { ecdsaDerSignature, es256Signature } from '../../../adapters/jwt/ecdsa-der-signature.ts';
 import {
   IMPORTED_KEYS_MAX,
   KEYS_TRIED_MAX,
   NodeCryptoAssertionVerifier,
 } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
-import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { KeyPair, SigningKey } from '../../../application/ports/key-provider.ts';
 import { TokenSigner } from '../../../application/token-signer.ts';
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../../domain/token-key.ts';
@@ -87,10 +86,7 @@ describe('confused algorithms', () => {
     const factories = { RS256: 'PS256', PS256: 'RS256' } as const;
     for (const [of, other] of Object.entries(factories)) {
       const { kid, privateKey } = trusted[of as 'RS256'];
-      const file = { key: privateKey, kid };
-      const { sign } = await createKeyFactory({ ids: new RandomIdGenerator(), threads: threadsAtOnce, file }).make(
-        other,
-      );
+      const { sign } = keyPairOf(kid, other, privateKey, threadsAtOnce);
       expect(await verifier.verify(await token({ kid, alg: other }, sign))).toEqual(refusal('token_algorithm_refused'));
       expect(await verifier.verify(await token({ kid, alg: of }, sign))).toEqual(refusal('token_signature_wrong'));
     }
