@@ -1,8 +1,6 @@
-import { createPublicKey } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { calculateJwkThumbprint } from 'jose';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { newRsaKey } from '../support/pooled-key-factory.ts';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER } from '../support/running-service.ts';
@@ -38,11 +36,10 @@ export async function startHostileService(options: HostileServiceOptions = {}): 
   const stack = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
   stack.defer(() => rmSync(folder, { recursive: true }));
-  const key = newRsaKey();
-  const kid = await calculateJwkThumbprint(createPublicKey(key));
+  const [key, kid] = [newRsaKey(), 'key-of-the-service'];
   const files = {
     CLIENTS_FILE: JSON.stringify([{ ...GOOD_CLIENT, ...options.client }, WRONGED_CLIENT]),
-    KEY_FILE: String(key.export({ type: 'pkcs8', format: 'pem' })),
+    KEY_FILE: JSON.stringify({ ...key.export({ format: 'jwk' }), kid }),
     ...options.files,
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
