@@ -5,12 +5,13 @@ import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { KeyFactory, KeyPair, VerificationKey } from '../../application/ports/key-provider.ts';
 import { KEY_TYPES, readTokenKey, type TokenAlgorithm, type TokenKey } from '../../domain/token-key.ts';
 import { ALGORITHMS, isOfLength, isUsableKey, type RsaSigner } from './algorithms.ts';
+import type { KeyFile } from './read-key-file.ts';
 
 interface KeyFactoryParts {
   readonly ids: IdGenerator;
   readonly threads: RsaSigner;
   /** The key of KEY_FILE, if there is one. */
-  readonly file?: KeyObject | undefined;
+  readonly file?: KeyFile | undefined;
 }
 
 /**
@@ -20,8 +21,8 @@ interface KeyFactoryParts {
 export function createKeyFactory({ ids, threads, file }: KeyFactoryParts): KeyFactory {
   return {
     async make(alg) {
-      if (file !== undefined) return keyPairOf(await idInFile(file, alg), alg, file, threads);
-      return keyPairOf(ids.uuid(), alg, await generatePrivateKey(alg), threads);
+      const [kid, key] = file === undefined ? [ids.uuid(), await generatePrivateKey(alg)] : await fromFile(file, alg);
+      return keyPairOf(kid, alg, key, threads);
     },
   };
 }
@@ -36,12 +37,13 @@ export async function generatePrivateKey(alg: TokenAlgorithm): Promise<KeyObject
 type GenerateKeyPair = (type: string, options: object) => Promise<{ readonly privateKey: KeyObject }>;
 
 /**
- * The id of a key in a file: its thumbprint (RFC 7638). That of a key for PS256 differs: the same file may have signed with RS256,
- * and a key id belongs to one algorithm.
+ * The id is the `kid` of the file, or else its thumbprint (RFC 7638). That of a key for PS256 differs: the same file may
+ * have signed with RS256, and a key id belongs to one algorithm.
  */
-async function idInFile(key: KeyObject, alg: TokenAlgorithm): Promise<string> {
+async function fromFile({ key, kid }: KeyFile, alg: TokenAlgorithm): Promise<[string, KeyObject]> {
+  if (kid !== undefined) return [kid, key];
   const thumbprint = await calculateJwkThumbprint(createPublicKey(key));
-  return alg === 'PS256' ? `${thumbprint}-PS256` : thumbprint;
+  return [alg === 'PS256' ? `${thumbprint}-PS256` : thumbprint, key];
 }
 
 /** The pair of a private key. Throws unless its public half is usable. */

@@ -1,7 +1,7 @@
-import type { KeyObject } from 'node:crypto';
 import type { HttpTimeouts } from '../../adapters/http/server/http-server.ts';
 import type { IssuerSource } from '../../adapters/http-client/federated-jwt/fetch-issuer-keys.ts';
 import type { KeySecret } from '../../adapters/jwt/key-secrets.ts';
+import type { KeyFile } from '../../adapters/jwt/read-key-file.ts';
 import type { SecretText } from '../../adapters/system/secret-text.ts';
 import type { ServerCertificate } from '../../adapters/tls/server-certificate.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
@@ -19,7 +19,7 @@ export interface Configuration {
   /** The registrations of the in-memory repository; none if they are in a database. */
   readonly clients: readonly NewClient[];
   /** The signing key of KEY_FILE; undefined if keys are generated in memory. */
-  readonly keyFile: KeyObject | undefined;
+  readonly keyFile: KeyFile | undefined;
   /** Of KEY_SECRET_FILE, the one that seals first. */
   readonly keySecrets: readonly KeySecret[];
   /** Of CLIENT_ASSERTION_ISSUERS_FILE. */

@@ -31,7 +31,7 @@ export const keys = settingsGroup({
     KEY_FILE: text()
       .optional()
       .describe(
-        'file with a private key for `TOKEN_SIGNING_ALG` (PKCS#8 PEM): RSA of 2048 to 4096 bits, P-256 or ' +
+        'file with a private key for `TOKEN_SIGNING_ALG` (PKCS#8 PEM or JWK): RSA of 2048 to 4096 bits, P-256 or ' +
           'Ed25519. It is used instead of a key made in memory. Only its owner may be able to write to it. It is kept ' +
           'over restarts and never rotated',
       ),

@@ -46,7 +46,8 @@ export function loadConfiguration(
   const readClients = jsonReader((json) => readClientsFile(json, { plain: 'accepted', read }));
   const clients = environment['CLIENT_REPOSITORY'] === 'memory' ? load('CLIENTS_FILE', readClients) : undefined;
   const algorithm = readTokenAlgorithm(environment['TOKEN_SIGNING_ALG']) ?? 'RS256';
-  const keyFile = load('KEY_FILE', (text) => readKeyFile(text, algorithm));
+  const readKey = (text: string) => readKeyFile(text, algorithm);
+  const keyFile = load('KEY_FILE', (text) => (text.trimStart().startsWith('{') ? jsonReader(readKey) : readKey)(text));
   const urlInFile = load('DATABASE_URL_FILE', readDatabaseUrl);
   const keySecrets = load('KEY_SECRET_FILE', readKeySecrets);
   const issuersFile = load('CLIENT_ASSERTION_ISSUERS_FILE', jsonReader(readIssuersFile));

@@ -274,7 +274,7 @@ describe('KEY_FILE', () => {
     [
       'that is not a key',
       { KEY_FILE: 'package.json' },
-      'KEY_FILE: must be a private key as PKCS#8 PEM without a passphrase',
+      'KEY_FILE: must be a private key as PKCS#8 PEM without a passphrase, or as a JWK',
     ],
     [
       'that does not exist',

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { ALGORITHMS } from '../../adapters/jwt/algorithms.ts';
-import { keyPairOf } from '../../adapters/jwt/create-key-factory.ts';
+import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
+import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import type { KeyFactory } from '../../application/ports/key-provider.ts';
 import type { TokenAlgorithm } from '../../domain/token-key.ts';
 import { threadsAtOnce } from './at-once.ts';
@@ -14,7 +15,11 @@ export function knownKeyFactory(algorithm: TokenAlgorithm = 'RS256'): {
   const [type, options] = ALGORITHMS[algorithm].generate;
   const { privateKey } = (generateKeyPairSync as GenerateKeyPair)(type, options);
   const kid = randomUUID();
-  const factory = { make: async (alg: TokenAlgorithm) => keyPairOf(kid, alg, privateKey, threadsAtOnce) };
+  const factory = createKeyFactory({
+    ids: new RandomIdGenerator(),
+    threads: threadsAtOnce,
+    file: { key: privateKey, kid },
+  });
   return { factory, kid, privateKey };
 }
 

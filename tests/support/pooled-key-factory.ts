@@ -1,7 +1,8 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RsaSigner } from '../../adapters/jwt/algorithms.ts';
-import { keyPairOf } from '../../adapters/jwt/create-key-factory.ts';
+import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
+import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import type { KeyFactory } from '../../application/ports/key-provider.ts';
 import { threadsAtOnce } from './at-once.ts';
 
@@ -28,10 +29,10 @@ export function generateKeyPool(): readonly Buffer[] {
  */
 export function pooledKeyFactory(threads: RsaSigner = threadsAtOnce): KeyFactory {
   return {
-    async make() {
-      const key = privateKeyOf(fromPool(made));
+    make() {
+      const file = { key: privateKeyOf(fromPool(made)), kid: randomUUID() };
       made += 1;
-      return keyPairOf(randomUUID(), 'RS256', key, threads);
+      return createKeyFactory({ ids: new RandomIdGenerator(), threads, file }).make('RS256');
     },
   };
 }

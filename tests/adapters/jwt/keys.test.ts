@@ -1,12 +1,4 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  randomBytes,
-  sign,
-  verify,
-} from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from 'node:crypto';
 import { inspect } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -15,7 +7,7 @@ import { isUsableKey } from '../../../adapters/jwt/algorithms.ts';
 import { createKeyFactory, readPublicKey } from '../../../adapters/jwt/create-key-factory.ts';
 import { JoseKeySealer, secretIdOf } from '../../../adapters/jwt/jose-key-sealer.ts';
 import { type KeySecret, readKeySecrets } from '../../../adapters/jwt/key-secrets.ts';
-import { readKeyFile } from '../../../adapters/jwt/read-key-file.ts';
+import { type KeyFile, readKeyFile } from '../../../adapters/jwt/read-key-file.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { KeyFactory } from '../../../application/ports/key-provider.ts';
 import type { KeyPlan } from '../../../domain/key-chain.ts';
@@ -32,9 +24,7 @@ describe('key files', () => {
   const { privateKey: KEY } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const pem = (key: KeyObject, type: 'pkcs8' | 'pkcs1' | 'sec1' = 'pkcs8') =>
     String(key.export({ type, format: 'pem' }));
-  /** A PEM with some of the fields of a JWK changed. */
-  const changed = (key: KeyObject, more: object) =>
-    pem(createPrivateKey({ key: { ...key.export({ format: 'jwk' }), ...more }, format: 'jwk' }));
+  const jwk = (key: KeyObject, more: object = {}) => JSON.stringify({ ...key.export({ format: 'jwk' }), ...more });
 
   const KEYS = {
     PS256: KEY,
@@ -49,13 +39,15 @@ describe('key files', () => {
   }
 
   describeKeyFactory('createKeyFactory with a PEM file', async () => factoryOf(pem(KEY)));
+  describeKeyFactory('createKeyFactory with a JWK file', async () => factoryOf(jwk(KEY)));
   describeKeyProvider('KeyRing on a key file', () => freshKeyRing({ factory: factoryOf(pem(KEY)) }));
 
   for (const [algorithm, key] of Object.entries(KEYS)) {
     const alg = algorithm as TokenAlgorithm;
     describeKeyFactory(`createKeyFactory with a PEM file`, async () => factoryOf(pem(key), alg), alg);
+    describeKeyFactory(`createKeyFactory with a JWK file`, async () => factoryOf(jwk(key), alg), alg);
     describeKeyProvider(`KeyRing on a key file for ${alg}`, () =>
-      freshKeyRing({ factory: factoryOf(pem(key), alg), algorithm: alg }),
+      freshKeyRing({ factory: factoryOf(jwk(key), alg), algorithm: alg }),
     );
   }
 
@@ -65,25 +57,30 @@ describe('key files', () => {
       expect((await factoryOf(pem(KEY), 'PS256').make('PS256')).kid).toBe(`${kid}-PS256`);
     });
 
-    it('returns the same key and id each time', async () => {
+    it('returns the same key and id each time, from PEM and from a JWK', async () => {
       const pairs = await Promise.all(
-        [factoryOf(pem(KEY)), factoryOf(pem(KEY))].map((factory) => factory.make('RS256')),
+        [factoryOf(pem(KEY)), factoryOf(pem(KEY)), factoryOf(jwk(KEY))].map((factory) => factory.make('RS256')),
       );
       expect(new Set(pairs.map((pair) => pair.jwk.n)).size).toBe(1);
       expect(new Set(pairs.map((pair) => pair.kid)).size).toBe(1);
     });
 
-    it('names the key by its thumbprint (RFC 7638)', async () => {
+    it('names the key by its thumbprint (RFC 7638) if the file has no kid', async () => {
       const { kid } = await factoryOf(pem(KEY)).make('RS256');
       expect(kid).toBe(await calculateJwkThumbprint(KEY.export({ format: 'jwk' })));
+    });
+
+    it('uses the kid of a JWK', async () => {
+      expect((await factoryOf(jwk(KEY, { kid: 'my-key' })).make('RS256')).kid).toBe('my-key');
     });
   });
 
   describe('readKeyFile', () => {
-    const noKey = 'must be a private key as PKCS#8 PEM without a passphrase';
+    const noKey = 'must be a private key as PKCS#8 PEM without a passphrase, or as a JWK';
     const convert = 'convert it with openssl pkey -in <this file> -out <new file>';
     const weak = 'must be an RSA key of 2048 to 4096 bits with an odd public exponent of at least 3';
     const noPair = 'must have d, p and q that belong to n and e';
+    const badKid = 'must have a kid of 1 to 255 printable characters';
     const OTHER = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' });
     const small = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey;
     const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
@@ -102,15 +99,27 @@ describe('key files', () => {
         `${noKey}; this one has a passphrase: ${convert}`,
       ],
       ['a public key', String(publicKey.export({ type: 'spki', format: 'pem' })), `${noKey}; this is the public key`],
-      ['a JWK', JSON.stringify(KEY.export({ format: 'jwk' })), `${noKey}; this is a JWK: write it as PEM`],
+      ['a public JWK', JSON.stringify(publicKey.export({ format: 'jwk' })), noKey],
       ['an elliptic curve', pem(curve), 'must be an RSA key, since TOKEN_SIGNING_ALG is RS256'],
+      ['an elliptic curve as a JWK', jwk(curve), 'must be an RSA key, since TOKEN_SIGNING_ALG is RS256'],
       ['1024 bits', pem(small), weak],
-      ['the exponent 1', changed(KEY, { e: 'AQ', d: 'AQ' }), weak],
-      ['the private exponent of another key', changed(KEY, { d: OTHER.d }), noPair],
-      ['the modulus of another key', changed(KEY, { n: OTHER.n }), noPair],
-      ['the public exponent of another key', changed(KEY, { e: 'Aw' }), noPair],
-      ['the primes of another key', changed(KEY, { p: OTHER.p, q: OTHER.q }), noPair],
-      ['a prime of 1', changed(KEY, { p: 'AQ' }), noPair],
+      ['the exponent 1', jwk(KEY, { e: 'AQ', d: 'AQ' }), weak],
+      ['an empty kid', jwk(KEY, { kid: '' }), badKid],
+      ['a kid that is not a string', jwk(KEY, { kid: 1 }), badKid],
+      ['a kid of 256 characters', jwk(KEY, { kid: 'k'.repeat(256) }), badKid],
+      ['a kid of 100,000 characters', jwk(KEY, { kid: 'k'.repeat(100_000) }), badKid],
+      ['a kid with a line break', jwk(KEY, { kid: 'a\nb' }), badKid],
+      ['a kid with a character that turns the direction of text', jwk(KEY, { kid: 'a\u202eb' }), badKid],
+      ['a kid twice', jwk(KEY).replace('{', '{"kid":"a","kid":"b",'), noKey],
+      ['a key for encryption', jwk(KEY, { use: 'enc' }), 'must have the use sig, or none'],
+      ['a key for another algorithm', jwk(KEY, { alg: 'PS256' }), 'must have the alg RS256, or none'],
+      ['a key that must not sign', jwk(KEY, { key_ops: ['verify'] }), 'must have key_ops with sign, or none'],
+      ['operations that are not an array', jwk(KEY, { key_ops: 'sign' }), 'must have key_ops with sign, or none'],
+      ['the private exponent of another key', jwk(KEY, { d: OTHER.d }), noPair],
+      ['the modulus of another key', jwk(KEY, { n: OTHER.n }), noPair],
+      ['the public exponent of another key', jwk(KEY, { e: 'Aw' }), noPair],
+      ['the primes of another key', jwk(KEY, { p: OTHER.p, q: OTHER.q }), noPair],
+      ['a prime of 1', jwk(KEY, { p: 'AQ' }), noPair],
     ])('refuses %s, without quoting it', (_name, text, problem) => {
       expect(readKeyFile(text, 'RS256')).toEqual({ ok: false, problem: [problem] });
     });
@@ -119,6 +128,7 @@ describe('key files', () => {
     const x25519 = generateKeyPairSync('x25519').privateKey;
     const pss = generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).privateKey;
     const otherCurve = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
+    const otherPoint = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
     const notP256 = 'must be a P-256 key, since TOKEN_SIGNING_ALG is ES256';
     const notEd25519 = 'must be an Ed25519 key, since TOKEN_SIGNING_ALG is EdDSA';
     const noPoint = 'must have a d that belongs to the point';
@@ -126,12 +136,14 @@ describe('key files', () => {
     it.each([
       ['an RSA key', 'ES256', pem(KEY), notP256],
       ['another curve', 'ES256', pem(p384), notP256],
-      ['an Ed25519 key', 'ES256', pem(KEYS.EdDSA), notP256],
+      ['an Ed25519 key', 'ES256', jwk(KEYS.EdDSA), notP256],
       ['SEC 1', 'ES256', pem(KEYS.ES256, 'sec1'), `${noKey}; this is SEC 1: ${convert}`],
-      ['the point of another key', 'ES256', changed(KEYS.ES256, { x: otherCurve.x, y: otherCurve.y }), noPoint],
-      ['an RSA key', 'EdDSA', pem(KEY), notEd25519],
+      ['the point of another key', 'ES256', jwk(KEYS.ES256, { x: otherCurve.x, y: otherCurve.y }), noPoint],
+      ['a key for another algorithm', 'ES256', jwk(KEYS.ES256, { alg: 'ES384' }), 'must have the alg ES256, or none'],
+      ['an RSA key', 'EdDSA', jwk(KEY), notEd25519],
       ['a P-256 key', 'EdDSA', pem(KEYS.ES256), notEd25519],
       ['a key for key agreement', 'EdDSA', pem(x25519), notEd25519],
+      ['the point of another key', 'EdDSA', jwk(KEYS.EdDSA, { x: otherPoint.x }), noPoint],
       ['a P-256 key', 'PS256', pem(KEYS.ES256), 'must be an RSA key, since TOKEN_SIGNING_ALG is PS256'],
       [
         'a key that its type restricts to PSS',
@@ -139,31 +151,58 @@ describe('key files', () => {
         pem(pss),
         'must be an RSA key, since TOKEN_SIGNING_ALG is PS256',
       ],
+      [
+        'a kid that may be of RS256',
+        'PS256',
+        jwk(KEY, { kid: 'k' }),
+        'must have the alg PS256 beside its kid, and another kid than for RS256',
+      ],
+      ['a key for RS256', 'PS256', jwk(KEY, { alg: 'RS256' }), 'must have the alg PS256, or none'],
       ['1024 bits', 'PS256', pem(small), weak],
     ] as const)('refuses %s for %s, without quoting it', (_name, algorithm, text, problem) => {
       expect(readKeyFile(text, algorithm)).toEqual({ ok: false, problem: [problem] });
+    });
+
+    it('reports every problem of a JWK', () => {
+      expect(
+        readKeyFile(jwk(KEY, { kid: '', use: 'enc', alg: 'RSA-OAEP', key_ops: ['decrypt'] }), 'RS256'),
+      ).toMatchObject({
+        problem: [badKid, expect.stringMatching(/use/), expect.stringMatching(/alg/), expect.stringMatching(/key_ops/)],
+      });
+    });
+
+    it.each([
+      ['of 255 characters', { kid: 'k'.repeat(255) }],
+      ['with spaces and letters of any language', { kid: 'ключ 1' }],
+      ['for signatures with RS256', { kid: 'k', use: 'sig', alg: 'RS256', key_ops: ['sign', 'verify'] }],
+    ])('accepts a JWK with a kid %s', (_name, fields) => {
+      expect(readKeyFile(jwk(KEY, fields), 'RS256')).toMatchObject({ ok: true, value: { kid: fields.kid } });
     });
   });
 });
 
 describe('properties of key files', () => {
   const { privateKey: KEY } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const OTHER = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' });
   const PEM = KEY.export({ type: 'pkcs8', format: 'pem' }).toString();
   const DER = KEY.export({ type: 'pkcs8', format: 'der' });
+  const JWK = KEY.export({ format: 'jwk' });
+  const FIELDS = ['kty', 'n', 'e', 'd', 'p', 'q', 'dp', 'dq', 'qi', 'kid', 'use', 'alg', 'key_ops', 'oth', 'ext'];
   const RUNS = { numRuns: 150 };
 
   /** What is accepted is a key that can be trusted: its public half is usable, and verifies what its private half signs. */
-  function expectSound(read: Result<KeyObject, readonly string[]>): void {
+  function expectSound(read: Result<KeyFile, readonly string[]>): void {
     if (!read.ok) {
       expect(read.problem.length).toBeGreaterThan(0);
       for (const problem of read.problem) expect(problem).toMatch(/^must (be|have) [\w ,#'.()-]+$/);
       return;
     }
-    const key = read.value;
+    const { key, kid } = read.value;
     const publicKey = createPublicKey(key);
     expect(isUsableKey(publicKey)).toBe(true);
     const data = Buffer.from('data');
     expect(verify('sha256', data, publicKey, sign('sha256', data, key))).toBe(true);
+    expect(kid === undefined || (kid.length > 0 && [...kid].length <= 255)).toBe(true);
   }
 
   /** The text with some characters replaced, removed or repeated. */
@@ -182,6 +221,14 @@ describe('properties of key files', () => {
         edits.reduce((before, { at, length, by }) => before.slice(0, at) + by + before.slice(at + length), text),
       );
   }
+
+  const base64url = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes).toString('base64url'));
+  const field = fc.oneof(
+    base64url,
+    fc.constantFrom('AQAB', 'AQ', 'Ag', 'Aw', 'AAEAAQ', '', 'RSA', 'EC', 'sig', 'enc', 'RS256', 'PS256'),
+    fc.constantFrom(...[OTHER.n, OTHER.d, OTHER.p, OTHER.q, JWK.q, JWK.p].map(String)),
+    fc.jsonValue({ maxDepth: 1 }),
+  );
 
   describe('readKeyFile, for every file', () => {
     it('never throws, quotes nothing of the file, and accepts no key that cannot sign: a damaged PEM', () => {
@@ -204,6 +251,23 @@ describe('properties of key files', () => {
           expectSound(readKeyFile(`-----BEGIN PRIVATE KEY-----\n${lines}\n-----END PRIVATE KEY-----\n`, 'RS256'));
         }),
         RUNS,
+      );
+    });
+
+    it('… a damaged JWK', () => {
+      fc.assert(
+        fc.property(damaged(JSON.stringify(JWK)), (text) => expectSound(readKeyFile(text, 'RS256'))),
+        RUNS,
+      );
+    });
+
+    it('… a JWK with other fields', () => {
+      const changes = fc.dictionary(fc.constantFrom(...FIELDS), field, { minKeys: 1, maxKeys: 4 });
+      fc.assert(
+        fc.property(changes, fc.constantFrom({}, JWK, OTHER), (more, from) => {
+          expectSound(readKeyFile(JSON.stringify({ ...from, ...more }), 'RS256'));
+        }),
+        { numRuns: 400 },
       );
     });
 
