@@ -5,7 +5,6 @@ import { ADD_DETAILS, CLIENTS, HAS_DETAILS, SUBJECT_INDEX } from './client-entit
 import { type Connection, openConnection } from './connection.ts';
 import { storeFault, TableUnusable } from './fault.ts';
 import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
-import { type Warn, warnOfSchemas } from './shared-schemas.ts';
 import type { TableDefinition } from './table-definition.ts';
 import { USED_ASSERTIONS } from './used-assertion-table.ts';
 
@@ -25,8 +24,6 @@ interface MigrationOptions {
   readonly roleFor?: TableUser;
   /** Nothing is changed: the statements are returned in place of what was done. */
   readonly dryRun?: boolean | undefined;
-  /** Takes what is wrong with the schemas, before anything is written. */
-  readonly warn?: Warn;
 }
 
 interface Step {
@@ -44,7 +41,7 @@ interface Step {
  */
 export async function migrateDatabase(
   url: string,
-  { created: more = [], grantTo, roleFor = 'service', dryRun = false, warn }: MigrationOptions = {},
+  { created: more = [], grantTo, roleFor = 'service', dryRun = false }: MigrationOptions = {},
 ): Promise<readonly string[]> {
   const created = [CLIENTS, USED_ASSERTIONS, ...more];
   // The second one looks at the schemas.
@@ -56,7 +53,6 @@ export async function migrateDatabase(
     const client = await connection.pool.connect();
     try {
       await client.query(beginAlone(dryRun ? 'read only' : 'read write'));
-      await warnOfSchemas(connection, warn);
       const { schemas, names } = await connection.searchPath();
       if (schemas.length === 0) throw unusable(noSchema(client, names));
       const steps = await creationSteps(client, connection, created);

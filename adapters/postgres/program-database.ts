@@ -1,5 +1,4 @@
 import { type Connection, openConnection } from './connection.ts';
-import { type Warn, warnOfSchemas } from './shared-schemas.ts';
 import type { TableDefinition } from './table-definition.ts';
 import { probeTable } from './table-probe.ts';
 
@@ -8,7 +7,6 @@ export const DEADLINE_MS = 10_000;
 
 interface ProgramDatabaseOptions {
   readonly poolSize: number;
-  readonly warn: Warn | undefined;
   /** Throws TableUnusable if there is a better reason than that of the table alone. */
   readonly findTable?: (connection: Connection) => Promise<void>;
 }
@@ -17,14 +15,13 @@ interface ProgramDatabaseOptions {
 export async function openProgramDatabase(
   url: string,
   table: TableDefinition,
-  { poolSize, warn, findTable }: ProgramDatabaseOptions,
+  { poolSize, findTable }: ProgramDatabaseOptions,
 ) {
   const connection = await openConnection({ url, poolSize, deadlineMs: DEADLINE_MS }, table.schema);
   // A connection that breaks between two statements fails at the second.
   connection.pool.on('error', () => {});
   let prepared: Promise<void> | undefined;
   async function prepare(): Promise<void> {
-    await warnOfSchemas(connection, warn);
     await findTable?.(connection);
     await probeTable(table, connection).check();
   }

@@ -39,14 +39,14 @@ export const postgres: Storage = {
   },
 
   programs: {
-    async openClientStore({ url, warn }, recorder) {
-      return new SqlClientStore(await openClientsDatabase(url, warn), readDetails, recorder);
+    async openClientStore({ url }, recorder) {
+      return new SqlClientStore(await openClientsDatabase(url), readDetails, recorder);
     },
-    async openKeyRing({ url, warn }, recorder) {
-      return new SqlKeyRingRecords(await openKeyRingDatabase(url, warn), recorder);
+    async openKeyRing({ url }, recorder) {
+      return new SqlKeyRingRecords(await openKeyRingDatabase(url), recorder);
     },
-    async migrate({ url, warn }, options) {
-      return success({ done: await migrateDatabase(url, { created: [KEY_RING], ...options, warn }), hasRoles: true });
+    async migrate({ url }, options) {
+      return success({ done: await migrateDatabase(url, { created: [KEY_RING], ...options }), hasRoles: true });
     },
   },
 };

@@ -85,6 +85,4 @@ export interface Place {
   readonly file: string;
   /** DATABASE_URL. A secret. */
   readonly url: string;
-  /** Takes sentences for the person who runs the program. */
-  readonly warn: (message: string) => void;
 }
