@@ -1,6 +1,6 @@
 import { type Connection, openConnection } from './connection.ts';
 import type { TableDefinition } from './table-definition.ts';
-import { probeTable } from './table-probe.ts';
+import { assertUsable, readColumns } from './table-shape.ts';
 
 /** How long a statement may take; half of it for a connection, and for a lock. */
 export const DEADLINE_MS = 10_000;
@@ -23,7 +23,7 @@ export async function openProgramDatabase(
   let prepared: Promise<void> | undefined;
   async function prepare(): Promise<void> {
     await findTable?.(connection);
-    await probeTable(table, connection).check();
+    assertUsable(table, await readColumns(table, connection));
   }
   return {
     async connect() {

@@ -11,8 +11,6 @@ export interface Statement {
   readonly name?: string;
   readonly text: string;
   readonly values?: (string | string[])[];
-  /** If it fails, its transaction is still open, so the connection is closed. */
-  readonly leavesTransaction?: true;
 }
 
 const NOT_MEASURED: StatementTimes = { answered: () => {}, failed: () => {} };
@@ -25,7 +23,7 @@ interface RunnerParts {
   readonly times?: StatementTimes | undefined;
 }
 
-/** Runs statements for requests. One that fails has the database probed at once. */
+/** Runs statements for requests. */
 export class Runner {
   readonly #parts: RunnerParts;
   readonly #times: StatementTimes;
@@ -50,10 +48,7 @@ export class Runner {
     } catch (fault) {
       if (empty !== undefined && hasState(fault, empty)) return [];
       // A data exception is about the value that was sent, which a caller chose; it says nothing about the database.
-      if (!hasState(fault, SQLSTATE.dataException)) {
-        outcome = 'failed';
-        health.suspected();
-      }
+      if (!hasState(fault, SQLSTATE.dataException)) outcome = 'failed';
       throw new DependencyUnavailable(name, loggableFault(fault));
     } finally {
       this.#times[outcome]((performance.now() - begin) / 1_000);
@@ -110,7 +105,7 @@ async function runOn<Row>(client: PoolClient, statement: Statement, end: number)
     return [response].flat().at(-1)?.rows ?? [];
   } catch (fault) {
     // The connection is known to be ready for the next statement only after a response from the server.
-    client.release(isSessionLost(fault) || statement.leavesTransaction);
+    client.release(isSessionLost(fault));
     throw fault;
   }
 }
