@@ -36,17 +36,15 @@ export class Runner {
   /**
    * The rows. Throws DependencyUnavailable, at the deadline at the latest.
    *
-   * @param empty SQLSTATEs which mean that no row can match, rather than that the database failed.
    * @param begin since when the deadline runs.
    */
-  async run<Row>(statement: Statement, empty?: RegExp, begin = performance.now()): Promise<readonly Row[]> {
+  async run<Row>(statement: Statement, begin = performance.now()): Promise<readonly Row[]> {
     const { health, name } = this.#parts;
     if (!health.isThere) throw new DependencyUnavailable(name, health.fault);
     let outcome: keyof StatementTimes = 'answered';
     try {
       return await this.#send<Row>(statement, begin);
     } catch (fault) {
-      if (empty !== undefined && hasState(fault, empty)) return [];
       // A data exception is about the value that was sent, which a caller chose; it says nothing about the database.
       if (!hasState(fault, SQLSTATE.dataException)) outcome = 'failed';
       throw new DependencyUnavailable(name, loggableFault(fault));
