@@ -5,7 +5,7 @@ import { LIFECYCLE } from '../../adapters/http/server/running-server.ts';
 import { STATUS_PAGE_PATH } from '../../adapters/http/status-page/status-page-routes.ts';
 import { inspectBaseUrl } from '../../adapters/http-client/doctor/inspect-base-url.ts';
 import { inspectIssuers } from '../../adapters/http-client/federated-jwt/inspect-issuers.ts';
-import { askManagementPort, askRunningService, inspectKey } from '../../adapters/http-client/management-port.ts';
+import { askRunningService } from '../../adapters/http-client/management-port.ts';
 import { inspectPorts } from '../../adapters/system/doctor/inspect-ports.ts';
 import { inspectKeyFile, inspectWritableFile } from '../../adapters/system/inspect-host.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
@@ -30,14 +30,14 @@ export function inspectService(
   streams: TerminalStreams,
   environment: Environment,
 ): Promise<number> {
-  return runDoctor(args, streams, { checks: (kid) => checksOf(environment, kid), version: programVersion() });
+  return runDoctor(args, streams, { checks: () => checksOf(environment), version: programVersion() });
 }
 
 /**
  * What startup and `/readyz` check, and then the public URL, for the settings of an environment. If these have problems, nothing
  * else can be looked at.
  */
-async function checksOf(environment: Environment, kid: string | undefined): Promise<readonly Check[]> {
+async function checksOf(environment: Environment): Promise<readonly Check[]> {
   const loaded = loadConfiguration(environment, readTextFile);
   if (!loaded.ok) {
     return [{ name: 'settings', run: () => loaded.problem.map(({ text, fix = RULES }) => problem(text, fix)) }];
@@ -72,8 +72,7 @@ async function checksOf(environment: Environment, kid: string | undefined): Prom
             ],
           },
         ]),
-    ...(kid === undefined ? [] : [{ name: 'key', run: () => findKey(configuration, kid) }]),
-    { name: 'public URL', run: () => inspectBaseUrl({ ...publicUrls(settings), kid }, isRunning) },
+    { name: 'public URL', run: () => inspectBaseUrl(publicUrls(settings), isRunning) },
   ];
 }
 
@@ -148,16 +147,6 @@ function describeStatusPage({ settings, managementToken }: Configuration): reado
   if (/^(localhost|127\.|::1$)/.test(host)) return [fine(text)];
   const fix = 'let only operators reach MANAGEMENT_PORT, through a tunnel (docs/operate.md)';
   return [note(`${text}, which travels unencrypted`, fix)];
-}
-
-async function findKey({ settings, managementToken }: Configuration, wanted: string): Promise<readonly Finding[]> {
-  const { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port, PUBLIC_METADATA: isPublic } = settings;
-  const keys = await askManagementPort({ host, port, token: managementToken?.reveal() }, '/status/data', 'keys');
-  if (Array.isArray(keys)) return [inspectKey(wanted, keys, 'the keys of the service that runs')];
-  const fix =
-    'run it beside the service, with its MANAGEMENT_PORT and MANAGEMENT_TOKEN; ' +
-    'with KEY_DIRECTORY=database, compare with npm run keys -- list';
-  return isPublic ? [] : [note(`the keys cannot be read, to compare them with ${wanted}`, fix)];
 }
 
 function publicUrls({ BASE_URL: baseUrl, TOKEN_ISSUER: issuer, PUBLIC_METADATA: isPublic }: Settings) {
