@@ -62,11 +62,12 @@ function describeFault(fault: unknown): unknown {
 
 function describe(fault: unknown, stackMax: number, causesMax: number): unknown {
   if (!types.isNativeError(fault)) return { name: typeof fault };
-  const { name, message, stack, cause } = fault;
+  const { name, message, stack, cause, code }: Error & { readonly code?: unknown } = fault;
   return {
     name,
     message: message.slice(0, MESSAGE_MAX),
-    code: 'code' in fault && typeof fault.code !== 'object' ? fault.code : undefined,
+    // Anything else may not be fit for JSON.
+    code: typeof code === 'string' || typeof code === 'number' ? code : undefined,
     stack: stackMax === 0 ? undefined : stack?.slice(0, stackMax),
     cause: cause === undefined || causesMax === 0 ? undefined : describe(cause, stackMax / 2, causesMax - 1),
   };

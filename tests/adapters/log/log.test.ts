@@ -218,6 +218,18 @@ describe('line writers', () => {
       for (const line of read) expect(Buffer.byteLength(line) + 1).toBeLessThanOrEqual(PIPE_BUF_BYTES);
     });
 
+    it('of a log are written whatever the code of a fault is', () => {
+      const written: string[] = [];
+      const log = createJsonLog({ write: (line) => written.push(line) });
+      const codes = [1n, { toJSON: () => fail() }, 'EIO', 7];
+      const fail = () => {
+        throw new Error('no JSON');
+      };
+      for (const code of codes)
+        log.error({ event: 'unforeseen', fault: Object.assign(new Error('a fault'), { code }) });
+      expect(written.map((line) => JSON.parse(line).fault.code)).toEqual([undefined, undefined, 'EIO', 7]);
+    });
+
     it('wait until they are released, and are edited on request', async () => {
       const edit = (line: string) => (line === 'secret\n' ? '' : line.toUpperCase());
       const lines = openLogLines({ descriptor: openAuditFile(path), isHeld: true, edit });
