@@ -23,11 +23,7 @@ export async function checkStores(configuration: Configuration): Promise<readonl
   const { settings } = configuration;
   const core = portsToRead(configuration);
   const { inspect } = await openStorage(settings);
-  const uses = {
-    keys: settings.KEY_DIRECTORY === 'database',
-    assertions: settings.CLIENT_AUTHENTICATION_METHODS.includes('private_key_jwt'),
-  };
-  const session = await inspect?.(needsOf(configuration, core), uses);
+  const session = await inspect?.(needsOf(configuration, core), settings.KEY_DIRECTORY === 'database');
   const findings = [...(session?.findings ?? [])];
   if (session?.isUsable === false) return findings;
   for (const open of openersOf(configuration)) {

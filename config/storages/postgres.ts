@@ -1,14 +1,11 @@
 import { readDetails } from '../../adapters/files/clients-file.ts';
 import { openClientsDatabase } from '../../adapters/postgres/clients-program/postgres-clients-database.ts';
 import { inspectSession } from '../../adapters/postgres/doctor/inspect-session.ts';
-import { KEY_RING, KEYS_POOL_SIZE, openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
+import { KEY_RING, openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
 import { openKeyRingDatabase } from '../../adapters/postgres/keys-program/postgres-key-ring-database.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { openClientRows } from '../../adapters/postgres/postgres-client-rows.ts';
-import {
-  openUsedAssertions,
-  USES_POOL_SIZE,
-} from '../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts';
+import { openUsedAssertions } from '../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts';
 import { SqlKeyRing } from '../../adapters/sql/key-directory/sql-key-ring.ts';
 import { SqlKeyRingRecords } from '../../adapters/sql/keys-program/sql-key-ring-records.ts';
 import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
@@ -30,13 +27,7 @@ export const postgres: Storage = {
 
   openUsedAssertions: ({ database, clock, log }) => openUsedAssertions(database, clock, log),
 
-  inspect({ database: { url }, poolSize }, { keys, assertions }) {
-    return inspectSession({
-      url: typeof url === 'string' ? url : url(),
-      hasKeys: keys,
-      connections: poolSize + (keys ? KEYS_POOL_SIZE : 0) + (assertions ? USES_POOL_SIZE : 0),
-    });
-  },
+  inspect: ({ database: { url } }, hasKeys) => inspectSession(typeof url === 'string' ? url : url(), hasKeys),
 
   programs: {
     async openClientStore({ url }, recorder) {
