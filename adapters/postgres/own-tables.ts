@@ -48,20 +48,14 @@ function isRead(user: TableUser, access: GrantedTable['access']): boolean {
  * the others gets it with them.
  *
  * @param role an expression for its name.
- * @param option ` with grant option`, or nothing.
  */
-export function holdsGrant(
-  user: TableUser,
-  { name, access, columns }: GrantedTable,
-  role: string,
-  option: string,
-): string {
+export function holdsGrant(user: TableUser, { name, access, columns }: GrantedTable, role: string): string {
   const found = `pg_catalog.to_regclass('${name}')::oid`;
   if (isRead(user, access)) {
-    return `(select pg_catalog.bool_and(pg_catalog.has_column_privilege(${role}, attrelid, attnum, 'select${option}'))
+    return `(select pg_catalog.bool_and(pg_catalog.has_column_privilege(${role}, attrelid, attnum, 'select'))
       from pg_catalog.pg_attribute where attrelid = ${found} and attname = any ('{${columns}}'::name[]))`;
   }
-  return ALL.map((right) => `pg_catalog.has_table_privilege(${role}, ${found}, '${right}${option}')`).join(' and ');
+  return ALL.map((right) => `pg_catalog.has_table_privilege(${role}, ${found}, '${right}')`).join(' and ');
 }
 
 type FoundTables = readonly { readonly name: string }[];
