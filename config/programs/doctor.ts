@@ -7,7 +7,7 @@ import { inspectBaseUrl } from '../../adapters/http-client/doctor/inspect-base-u
 import { inspectIssuers } from '../../adapters/http-client/federated-jwt/inspect-issuers.ts';
 import { askRunningService } from '../../adapters/http-client/management-port.ts';
 import { inspectPorts } from '../../adapters/system/doctor/inspect-ports.ts';
-import { inspectKeyFile, inspectWritableFile } from '../../adapters/system/inspect-host.ts';
+import { inspectKeyFile } from '../../adapters/system/inspect-host.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { inspectCertificate } from '../../adapters/tls/server-certificate.ts';
@@ -44,7 +44,7 @@ async function checksOf(environment: Environment): Promise<readonly Check[]> {
   }
   const configuration = loaded.value;
   const { settings, issuers, certificate } = configuration;
-  const { AUDIT_FILE: audit, AUDIT_REQUIRED: isRequired, TLS_KEY_FILE: key = '' } = settings;
+  const { TLS_KEY_FILE: key = '' } = settings;
   const running = await askRunningService(settings.MANAGEMENT_HOST, settings.MANAGEMENT_PORT);
   const isRunning = running !== undefined;
   const before = checksBeforeStart(settings, environment);
@@ -53,11 +53,10 @@ async function checksOf(environment: Environment): Promise<readonly Check[]> {
     { name: 'settings', run: () => [...describeSettings(configuration), ...before.settings] },
     { name: 'service', run: () => describeRunning(running, settings) },
     { name: 'ports', run: () => inspectPorts(listeningPlaces(settings), isRunning) },
-    ...(['memory', 'open files', 'key file', 'key secret'] as const).flatMap((name) => {
+    ...(['memory', 'open files', 'key file', 'key secret', 'audit file'] as const).flatMap((name) => {
       const found = before[name];
       return found === undefined ? [] : [{ name, run: () => found }];
     }),
-    ...optional('audit file', audit !== undefined, () => inspectWritableFile(audit ?? '', { isRequired })),
     ...optional('database', settings.CLIENT_REPOSITORY !== 'memory', () => checkStores(configuration)),
     { name: 'status page', run: () => describeStatusPage(configuration) },
     ...optional('trusted issuers', issuers.length > 0, () => inspectIssuers(issuers)),
