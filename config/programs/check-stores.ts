@@ -1,5 +1,6 @@
 import { inspectRows } from '../../application/inspect-clients.ts';
 import { type HealthCheck, problemOf } from '../../application/ports/health-check.ts';
+import { recordsUses } from '../../domain/authentication-method.ts';
 import { type Finding, fine } from '../../domain/finding.ts';
 import { problemIn } from '../../domain/problem.ts';
 import { portsToRead } from '../core/ports.ts';
@@ -40,7 +41,7 @@ function openersOf({ settings }: Configuration): readonly Open[] {
   return [
     ...(repository === 'memory' ? [] : [clients]),
     keyDirectory,
-    ...(methods.includes('private_key_jwt') ? [usedAssertions] : []),
+    ...(recordsUses(methods) ? [usedAssertions] : []),
   ];
 }
 

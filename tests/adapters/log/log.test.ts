@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import {
-  appendFileSync,
   closeSync,
   constants,
   mkdtempSync,
@@ -158,7 +157,7 @@ describe('line writers', () => {
     });
 
     it('of a log are not lost while their reader is fast, although one pass of the event loop makes many', async () => {
-      const lines = openLogLines({ descriptor: pipe.writer });
+      const lines = openLogLines(pipe.writer);
       opened.push(lines);
       let read = '';
       for (let write = 0; write < 200; write += 1) {
@@ -174,7 +173,7 @@ describe('line writers', () => {
     });
 
     it('longer than that stay whole too, if nobody else writes to the pipe', async () => {
-      const lines = openLogLines({ descriptor: pipe.writer });
+      const lines = openLogLines(pipe.writer);
       opened.push(lines);
       const all = Array.from({ length: 3 }, (_, number) => `${String(number).repeat(100_000)}\u{20ac}\n`);
       for (const line of all) lines.write(line);
@@ -187,7 +186,7 @@ describe('line writers', () => {
     });
 
     it('of a log have at most 4,096 bytes, also for the longest events', async () => {
-      const lines = openLogLines({ descriptor: pipe.writer });
+      const lines = openLogLines(pipe.writer);
       opened.push(lines);
       let fault: Error | undefined;
       for (let depth = 0; depth < 10; depth += 1) {
@@ -223,18 +222,6 @@ describe('line writers', () => {
       for (const code of codes)
         log.error({ event: 'unforeseen', fault: Object.assign(new Error('a fault'), { code }) });
       expect(written.map((line) => JSON.parse(line).fault.code)).toEqual([undefined, undefined, 'EIO', 7]);
-    });
-
-    it('wait until they are released, and are edited on request', async () => {
-      const edit = (line: string) => (line === 'secret\n' ? '' : line.toUpperCase());
-      const lines = openLogLines({ descriptor: openAuditFile(path), isHeld: true, edit });
-      opened.push(lines);
-      for (const line of ['one\n', 'secret\n', 'two\n']) expect(lines.write(line)).toBe(true);
-      for (const line of ['secret\n', 'three\n']) expect(lines.keep(line)).toBe(true);
-      appendFileSync(path, 'the banner\n');
-      lines.release();
-      await written(lines);
-      expect(content()).toBe('the banner\nONE\nTWO\nTHREE\n');
     });
   });
 
