@@ -11,11 +11,9 @@ const USERS: Readonly<Record<string, readonly TableUser[]>> = {
   used_assertions: ['service'],
 };
 
-export const TABLE_NAMES = Object.keys(USERS);
-
 /** The tables that this user needs. */
 export function tablesOf(user: TableUser): readonly string[] {
-  return TABLE_NAMES.filter((table) => USERS[table]?.includes(user));
+  return Object.keys(USERS).filter((table) => USERS[table]?.includes(user));
 }
 
 /** What a grant has to know of a table. */

@@ -80,7 +80,7 @@ export interface StoragePrograms {
 }
 
 /** Where a program finds the database. */
-export interface Place {
+interface Place {
   /** The path of DATABASE_FILE. */
   readonly file: string;
   /** DATABASE_URL. A secret. */
