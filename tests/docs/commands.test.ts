@@ -280,13 +280,4 @@ describe('docs/client-assertions.md', () => {
       expect(JSON.parse(stdout)).toMatchObject({ token_type: 'Bearer', access_token: expect.stringContaining('.') });
     });
   });
-
-  it('names the defaults of the settings', () => {
-    for (const [setting, value] of [
-      ['CLIENT_ASSERTION_MAX_AGE_SECONDS', '3600'],
-      ['CLIENT_ASSERTION_KEYS_REFRESH_SECONDS', '60'],
-    ] as const) {
-      expect(PAGE).toContain(`\`${setting}\` (${value})`);
-    }
-  });
 });

@@ -7,7 +7,6 @@ import { requestToken } from '../support/http.ts';
 import { runProgram } from '../support/program.ts';
 import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { startServiceProcess } from '../support/service-process.ts';
-import { startProblems } from '../support/start-problems.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 describe('DATABASE_URL_FILE', () => {
@@ -53,17 +52,5 @@ describe('DATABASE_URL_FILE', () => {
     await program.printed(/"event":"database_url_file_unusable","problem":"[^"]+ there is no file [^"]+"/);
     const { username, password } = new URL(database.url);
     expect(program.stdout()).not.toContain(`${username}:${password}`);
-  });
-
-  it('prevents the start if it cannot be read, and is not shown', async () => {
-    const missing = join(folder, 'missing');
-    await using program = runProgram('config/main.ts', { CLIENT_REPOSITORY: 'postgres', DATABASE_URL_FILE: missing });
-    expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toBe(
-      startProblems(`DATABASE_URL_FILE: cannot be read: there is no file ${missing} (ENOENT)`),
-    );
-    await using clients = runProgram('config/clients.ts', { DATABASE_URL_FILE: missing }, ['list']);
-    expect(await clients.ended()).toBe(2);
-    expect(clients.stderr()).toContain('DATABASE_URL_FILE: cannot be read');
   });
 });

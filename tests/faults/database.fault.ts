@@ -234,7 +234,11 @@ describe('a database that fails while the service runs', () => {
     await locker.query('lock table clients in access exclusive mode');
     await until(async () => (await readiness()) === 503, 'the lock is noticed');
     await expectUnavailable();
-    for (let probe = 0; probe < 300; probe += 1) expect(await readiness()).toBe(503);
+    // In the second half with a request now and then, after which nothing looks well either.
+    for (let probe = 0; probe < 300; probe += 1) {
+      expect(await readiness()).toBe(503);
+      if (probe > 150 && probe % 50 === 0) await expectUnavailable();
+    }
     await locker.query('rollback');
     await locker.end();
     await untilAvailable();

@@ -29,12 +29,8 @@ export class WorkloadKey {
 
   /** A compact JWS. A claim or header field that is undefined is left out. */
   mint({ claims, header = {} }: WorkloadToken): string {
-    return this.mintText(JSON.stringify({ alg: this.algorithm, kid: this.kid, ...header }), JSON.stringify(claims));
-  }
-
-  /** A compact JWS of exactly these texts. */
-  mintText(header: string, payload: string): string {
-    const input = `${encode(header)}.${encode(payload)}`;
+    const head = JSON.stringify({ alg: this.algorithm, kid: this.kid, ...header });
+    const input = `${encode(head)}.${encode(JSON.stringify(claims))}`;
     return `${input}.${this.#sign(input).toString('base64url')}`;
   }
 

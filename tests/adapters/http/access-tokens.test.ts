@@ -5,19 +5,14 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Exchange } from '../../../adapters/http/server/exchange.ts';
 import type { Route } from '../../../adapters/http/server/koa-application.ts';
 import { SigningThreads } from '../../../adapters/jwt/signing-threads.ts';
-import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
-import { bcryptEncoder } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { TokenSigner } from '../../../application/token-signer.ts';
 import { PARTS } from '../../../config/parts.ts';
 import type { AccessTokenClaims, TokenType } from '../../../domain/access-token-claims.ts';
 import { Scope } from '../../../domain/scope.ts';
 import { encode, TokenForge } from '../../hostile/token-forge.ts';
-import { atOnce } from '../../support/at-once.ts';
-import { clientsTable } from '../../support/clients-table.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { getAccessToken, type HttpResponse, requestToken, send, sendRaw } from '../../support/http.ts';
 import { knownKeyFactory } from '../../support/known-key.ts';
-import { REGISTERED_CLIENT } from '../../support/registered-client.ts';
 import {
   GOOD_CLIENT,
   GOOD_SECRET,
@@ -27,7 +22,6 @@ import {
   type ServiceUnderTest,
   startServiceUnderTest,
 } from '../../support/running-service.ts';
-import { createTestDatabase, PATIENT, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
 import { logLineOf, serviceForSuite } from './service-for-suite.ts';
 
@@ -621,20 +615,11 @@ describe('resource indicators', () => {
   const read = (service: ServiceUnderTest, token: string) =>
     send(service.url, '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } });
 
-  describe.each(['memory', 'postgres'] as const)('the parameter resource, with registrations in %s', (repository) => {
-    let database: TestDatabase | undefined;
-    let service: ServiceUnderTest;
-    beforeAll(async () => {
-      if (repository === 'postgres') database = await createTestDatabase();
-      service = await startServiceUnderTest(await optionsFor(database));
-    }, 120_000);
-    afterAll(async () => {
-      await service.stop();
-      await database?.drop();
-    });
+  describe('the parameter resource', () => {
+    const service = serviceForSuite({ clients: CLIENTS });
 
     it('gives the token that resource as its audience, and changes nothing else of it', async () => {
-      const response = await ask(service, [API]);
+      const response = await ask(service(), [API]);
       expect(response.json()).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 300 });
       const names = Object.keys(decodeJwt(tokenOf(response))).toSorted();
       expect(names).toEqual(['aud', 'exp', 'iat', 'iss', 'jti', 'nbf', 'sub']);
@@ -642,16 +627,16 @@ describe('resource indicators', () => {
     });
 
     it('gives the registered spelling if the request has a slash behind the origin', async () => {
-      expect(audienceOf(await ask(service, [`${API}/`]))).toBe(API);
+      expect(audienceOf(await ask(service(), [`${API}/`]))).toBe(API);
     });
 
     it('gives an array if the request names several, each once', async () => {
-      expect(audienceOf(await ask(service, [FILES, API, `${API}/`, FILES]))).toEqual([FILES, API]);
+      expect(audienceOf(await ask(service(), [FILES, API, `${API}/`, FILES]))).toEqual([FILES, API]);
     });
 
     it('leaves the audience as it is if the request names none, or only empty ones', async () => {
-      expect(audienceOf(await ask(service, []))).toBe(GOOD_CLIENT.client_id);
-      expect(audienceOf(await ask(service, ['', '']))).toBe(GOOD_CLIENT.client_id);
+      expect(audienceOf(await ask(service(), []))).toBe(GOOD_CLIENT.client_id);
+      expect(audienceOf(await ask(service(), ['', '']))).toBe(GOOD_CLIENT.client_id);
     });
 
     it.each([
@@ -661,7 +646,7 @@ describe('resource indicators', () => {
       ['with a slash behind its path', [`${FILES}/`]],
       ['in other case', ['https://API.example.com']],
     ])('refuses a resource %s', async (_what, resources) => {
-      const response = await ask(service, resources);
+      const response = await ask(service(), resources);
       expect([response.status, response.json()]).toEqual([
         400,
         {
@@ -669,7 +654,7 @@ describe('resource indicators', () => {
           error_description: `the client is not registered for the resource '${resources.at(-1)}'`,
         },
       ]);
-      expect(logLineOf(service, response)).toMatchObject({
+      expect(logLineOf(service(), response)).toMatchObject({
         reason: 'resource_not_registered',
         client_id: 'good-client',
       });
@@ -678,7 +663,7 @@ describe('resource indicators', () => {
     it.each(['api', '/v1', `${API}#fragment`, `${API}#`, `${API}/ä`])(
       'refuses the malformed resource %s',
       async (text) => {
-        const response = await ask(service, [text]);
+        const response = await ask(service(), [text]);
         expect([response.status, response.json()]).toEqual([
           400,
           {
@@ -686,20 +671,20 @@ describe('resource indicators', () => {
             error_description: `resource must be an absolute URI without a fragment: '${text.replace('ä', '?')}' is none`,
           },
         ]);
-        expect(logLineOf(service, response)).toMatchObject({ reason: 'resource_malformed' });
+        expect(logLineOf(service(), response)).toMatchObject({ reason: 'resource_malformed' });
       },
     );
 
     it('refuses every resource of a client that lists none', async () => {
-      expect((await ask(service, [API], PLAIN_CLIENT.client_id)).json()['error']).toBe('invalid_target');
+      expect((await ask(service(), [API], PLAIN_CLIENT.client_id)).json()['error']).toBe('invalid_target');
     });
 
     it('does not open the example resource with a token for another resource', async () => {
-      const response = await read(service, tokenOf(await ask(service, [API])));
+      const response = await read(service(), tokenOf(await ask(service(), [API])));
       expect([response.status, response.text]).toEqual([401, '{"error":"invalid_token"}']);
-      expect(logLineOf(service, response)).toMatchObject({ reason: 'token_audience_foreign' });
-      expect((await read(service, tokenOf(await ask(service, [API, FILES])))).status).toBe(401);
-      expect((await read(service, tokenOf(await ask(service, [])))).status).toBe(200);
+      expect(logLineOf(service(), response)).toMatchObject({ reason: 'token_audience_foreign' });
+      expect((await read(service(), tokenOf(await ask(service(), [API, FILES])))).status).toBe(401);
+      expect((await read(service(), tokenOf(await ask(service(), [])))).status).toBe(200);
     });
   });
 
@@ -720,23 +705,6 @@ describe('resource indicators', () => {
       expect((await read(service(), tokenOf(await ask(service(), [])))).status).toBe(200);
     });
   });
-
-  /** The service with these clients: in memory, or in this database. */
-  async function optionsFor(database: TestDatabase | undefined): Promise<ServiceOptions> {
-    if (database === undefined) return { clients: CLIENTS };
-    await migrateDatabase(database.url);
-    const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, ...PATIENT };
-    // The first start creates the table of the clients.
-    await (await startServiceUnderTest({ environment })).stop();
-    const table = clientsTable(database);
-    await table.add({ ...REGISTERED_CLIENT, details: { resources: RESOURCES } });
-    await table.add({ ...REGISTERED_CLIENT, clientId: PLAIN_CLIENT.client_id, clientSecret: await plainHash() });
-    return { environment };
-  }
-
-  function plainHash(): Promise<string> {
-    return bcryptEncoder(atOnce)('plain-secret', 4);
-  }
 });
 
 describe('published documents', () => {
