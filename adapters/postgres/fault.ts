@@ -28,8 +28,6 @@ export const SQLSTATE = {
   readOnly: /^25006$/,
   /** The value that was sent does not fit the type of its column. */
   dataException: /^22/,
-  /** The server ended this transaction, so that another one can continue. Nothing of it was done. */
-  deadlock: /^40P01$/,
   /** A data exception, or data that the server cannot read: about one value, and not about the database. */
   oneValue: /^(22|XX)/,
   /** A data exception or a violated constraint. */

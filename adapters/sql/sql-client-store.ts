@@ -6,7 +6,7 @@ import type {
   ChangeableClient,
   ClientChange,
   ClientEdit,
-  ClientImport,
+  ClientPlan,
   ClientRange,
   ClientStore,
   ReadDetails,
@@ -19,7 +19,7 @@ import { parseJson } from '../../domain/parse-json.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { clientStatements, documentText, requireDetails } from './client-statements.ts';
-import { SqlClientImport } from './sql-client-import.ts';
+import { SqlClientPlan } from './sql-client-plan.ts';
 import type { SqlConnection, SqlDatabase } from './sql-database.ts';
 import { endTransaction, withConnection } from './transaction.ts';
 
@@ -30,7 +30,7 @@ export class SqlClientStore implements ClientStore {
   readonly #database: SqlDatabase;
   readonly #readDetails: ReadDetails;
   readonly #recorder: ChangeRecorder<ClientChange> | undefined;
-  #import: ClientImport | undefined;
+  #plan: ClientPlan | undefined;
 
   /** Connects at the first use. The table has to exist. */
   constructor(database: SqlDatabase, readDetails: ReadDetails, recorder?: ChangeRecorder<ClientChange>) {
@@ -72,15 +72,15 @@ export class SqlClientStore implements ClientStore {
     });
   }
 
-  async startImport(): Promise<ClientImport> {
-    await this.#import?.close();
+  async startPlan(): Promise<ClientPlan> {
+    await this.#plan?.close();
     const database = this.#database;
     try {
       const connection = await database.connect();
       const hasDetails = await database.hasDetails(connection);
       const read = (record: ClientRow) => this.#read(record);
-      this.#import = await SqlClientImport.start({ database, connection, hasDetails, read, recorder: this.#recorder });
-      return this.#import;
+      this.#plan = await SqlClientPlan.start({ database, connection, hasDetails, read, recorder: this.#recorder });
+      return this.#plan;
     } catch (fault) {
       throw database.faultOf(fault);
     }
@@ -125,7 +125,7 @@ export class SqlClientStore implements ClientStore {
   }
 
   async close(): Promise<void> {
-    await this.#import?.close();
+    await this.#plan?.close();
     await this.#database.close();
   }
 

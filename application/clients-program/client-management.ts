@@ -2,16 +2,16 @@ import { closestTo } from '../../domain/edit-distance.ts';
 import { failure, success } from '../../domain/result.ts';
 import type { ClientRange, ImportEntry, StoredClient } from '../ports/client-store.ts';
 import { addClient, type NewClientRequest } from './add-client.ts';
-import { type ApplyParts, type PlanOptions, planClients } from './apply-clients.ts';
 import { type ChangeRequest, changeClient, type ManagementParts } from './change-client.ts';
 import { describeClient } from './describe-client.ts';
-import { type ImportOptions, importClients } from './import-clients.ts';
 import { type ListRequest, listClients } from './list-clients.ts';
+import type { PlanOptions, PlanParts } from './plan-client.ts';
+import { planClients } from './plan-clients.ts';
 
 export type ClientManagement = ReturnType<typeof createClientManagement>;
 
 /** All use cases that manage registrations, on one store. */
-export function createClientManagement(parts: ManagementParts & ApplyParts) {
+export function createClientManagement(parts: ManagementParts & PlanParts) {
   const { store, clock } = parts;
   const described = (stored: StoredClient | undefined) =>
     stored === undefined ? failure('client_unknown' as const) : success(describeClient(stored, clock.now()));
@@ -27,8 +27,6 @@ export function createClientManagement(parts: ManagementParts & ApplyParts) {
       const removed = described(await store.remove(clientId));
       return removed.ok ? success(removed.value.client) : removed;
     },
-    importClients: (batches: AsyncIterable<readonly ImportEntry[]>, options: ImportOptions) =>
-      importClients(parts, batches, options),
     planClients: (batches: AsyncIterable<readonly ImportEntry[]>, options: PlanOptions) =>
       planClients(parts, batches, options),
     /** Everything that is stored of clients, page by page, and why the service refuses a client, or null. A storage that changes meanwhile is seen as it is when a page is read. */

@@ -4,13 +4,13 @@ import { auditLine } from '../../adapters/log/json-audit-log.ts';
 import { bcryptEncoder, bcryptMatcher } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { secretFiles } from '../../adapters/system/secret-files.ts';
 import { RandomIdGenerator, randomSecret } from '../../adapters/system/system.ts';
-import { GENERATED_MAX, planClients } from '../../application/clients-program/apply-clients.ts';
 import type { ChangeRequest, CheckRule } from '../../application/clients-program/change-client.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
 import { describeClient } from '../../application/clients-program/describe-client.ts';
-import { type ImportOptions, importClients, PROBLEMS_MAX } from '../../application/clients-program/import-clients.ts';
 import { type ListedPage, type ListRequest, listClients } from '../../application/clients-program/list-clients.ts';
+import { GENERATED_MAX, type PlanOptions } from '../../application/clients-program/plan-client.ts';
+import { PROBLEMS_MAX, planClients } from '../../application/clients-program/plan-clients.ts';
 import type {
   ClientChange,
   ClientRange,
@@ -19,6 +19,7 @@ import type {
   StoredClient,
 } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { EncodeSecret } from '../../application/ports/new-secrets.ts';
 import { RecordChanges } from '../../application/record-changes.ts';
 import { DETAILS_MAX, NO_DETAILS } from '../../domain/client-details.ts';
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
@@ -147,14 +148,15 @@ describe('how clients are managed', () => {
     });
   });
 
-  describe('importClients', () => {
+  describe('planClients', () => {
     it('stores the clients of a file in the same storage', async () => {
       async function* batches() {
         yield [success({ ...REGISTERED_CLIENT, clientId: 'imported' })];
       }
-      const file = () => ({ name: 'clients.json', sha256: '0'.repeat(64) });
-      const imported = await use.management.importClients(batches(), { cost: COST, existing: 'refuse', file });
-      expect(imported.ok).toBe(true);
+      const plan = await use.management.planClients(batches(), { cost: COST, existing: 'refuse' });
+      expect(await (plan.ok && plan.value.apply({ name: 'clients.json', sha256: '0'.repeat(64) }))).toMatchObject({
+        ok: true,
+      });
       expect(await use.show('imported')).toMatchObject({ ok: true, value: { client: { client_id: 'imported' } } });
     });
   });
@@ -718,10 +720,10 @@ describe('clientChangeEvents', () => {
   });
 
   it('records how many clients an import has stored', async () => {
-    const imported = await store.startImport();
-    await imported.add([A_CLIENT]);
+    const plan = await store.startPlan();
+    await plan.add([{ ...A_CLIENT, plan: { action: 'added', version: undefined, changes: [] } }]);
     const file = { name: 'clients.json', sha256: 'a'.repeat(64) };
-    await imported.save(file, 'refuse');
+    await plan.apply({ kind: 'import', file });
     const clients = [{ client_id: A_CLIENT.clientId, action: 'added' }];
     const counts = { added: 1, replaced: 0, still_disabled: 0, clients };
     const { name, sha256 } = file;
@@ -730,7 +732,7 @@ describe('clientChangeEvents', () => {
 
   it('names every client of a large import, in lines that are short enough not to mix with others', () => {
     const file = { name: 'x'.repeat(255), sha256: 'a'.repeat(64) };
-    const counts = { added: 0, changed: 1_000, removed: 0, unchanged: 0 };
+    const counts = { added: 0, changed: 1_000, replaced: 0, locked: 0, unchanged: 0, removed: 0 };
     const linesOf = (clientId: string, count: number, claims: readonly string[], owner: string) => {
       const entry = {
         action: 'changed',
@@ -829,7 +831,7 @@ describe('clientChangeEvents', () => {
   });
 });
 
-describe('importClients', () => {
+describe('planClients', () => {
   const COST = 4;
   const HASH = REGISTERED_CLIENT.clientSecret;
   const SUBJECT = { issuer: 'https://issuer.example', subject: 'a', claims: { '/team': 'b' } };
@@ -844,21 +846,25 @@ describe('importClients', () => {
     return { clientId, clientSecret: HASH, clientName: 'A client', scope: 'read', ...more };
   }
 
-  const file = () => ({ name: 'clients.json', sha256: '0'.repeat(64) });
+  const file = { name: 'clients.json', sha256: '0'.repeat(64) };
 
-  /** Imports batches of valid clients, or of other entries. */
-  function importAll(
+  function partsWith(encodeSecret: EncodeSecret = bcryptEncoder(atOnce)) {
+    const secrets = { encodeSecret, generateSecret: randomSecret, matchSecret: bcryptMatcher(atOnce), secretFiles };
+    return { store, checkRule, clock: new FixedClock(), ...secrets };
+  }
+
+  /** Imports batches of valid clients, or of other entries, and returns the plan or what is wrong with it. */
+  async function importAll(
     batches: readonly (readonly (NewClient | ImportEntry)[])[],
-    existing: ImportOptions['existing'] = 'refuse',
+    existing: PlanOptions['existing'] = 'refuse',
   ) {
     async function* entries() {
       for (const batch of batches) yield batch.map((entry) => ('ok' in entry ? entry : success(entry)));
     }
-    return importClients({ store, encodeSecret: bcryptEncoder(atOnce), checkRule }, entries(), {
-      cost: COST,
-      existing,
-      file,
-    });
+    const planned = await planClients(partsWith(), entries(), { cost: COST, existing });
+    if (!planned.ok) return planned;
+    const applied = await planned.value.apply(file);
+    return applied.ok ? planned : applied;
   }
 
   it('plans to generate at most so many secrets, since they wait in memory', async () => {
@@ -867,20 +873,11 @@ describe('importClients', () => {
       async function* entries() {
         yield Array.from({ length: count }, (_, n) => success(to(n)));
       }
-      const sources = {
-        clock: new FixedClock(),
-        generateSecret: randomSecret,
-        secretFiles,
-        matchSecret: bcryptMatcher(atOnce),
-      };
-      const options = {
-        cost: COST,
-        owner: undefined,
-        unowned: 'refuse',
-        others: 'keep',
-        onCompared: () => {},
-      } as const;
-      return planClients({ store, encodeSecret: async () => HASH, checkRule, ...sources }, entries(), options);
+      return planClients(
+        partsWith(async () => HASH),
+        entries(),
+        { cost: COST, existing: 'match' },
+      );
     };
     expect(await plan(GENERATED_MAX)).toMatchObject({ ok: true, value: { counts: { added: GENERATED_MAX } } });
     const text = `client_secret.generate is for at most ${GENERATED_MAX} clients at once: split the file`;
@@ -896,7 +893,8 @@ describe('importClients', () => {
   it('stores the clients of all batches, and names them', async () => {
     const imported = await importAll([[client('b'), client('a')], [], [client('c')]]);
     expect(imported).toMatchObject({ ok: true, value: { counts: { added: 3, replaced: 0, locked: 0 } } });
-    expect(imported.ok && (await collect(imported.value.ids('added')))).toEqual(['a', 'b', 'c']);
+    const added = imported.ok ? await collect(imported.value.entries('added')) : [];
+    expect(added.map(({ clientId }) => clientId)).toEqual(['a', 'b', 'c']);
     expect(await storedIds()).toEqual(['a', 'b', 'c']);
   });
 
@@ -912,24 +910,23 @@ describe('importClients', () => {
     expect(hashed?.client).toMatchObject(client('hashed'));
   });
 
-  it('sends no plain secret to the store in a rehearsal, since what is rolled back stays in its files', async () => {
+  it('sends no plain secret to the store if the plan is only shown, since what is forgotten stays in its files', async () => {
     const sent: string[] = [];
-    const rehearsed = {
-      startImport: async () => {
-        const started = await store.startImport();
-        const add: typeof started.add = (clients) => {
+    const shown = {
+      startPlan: async () => {
+        const plan = await store.startPlan();
+        const add: typeof plan.add = (clients) => {
           sent.push(...clients.map(({ clientSecret }) => clientSecret));
-          return started.add(clients);
+          return plan.add(clients);
         };
-        return { add, save: started.save.bind(started), ids: started.ids.bind(started) };
+        return { add, find: plan.find.bind(plan), count: plan.count.bind(plan) };
       },
     } as typeof store;
     const entries = (async function* () {
       yield [success(client('plain', { clientSecret: '{noop}a-secret' }))];
     })();
-    const options = { cost: COST, existing: 'refuse', file: undefined } as const;
-    const parts = { store: rehearsed, encodeSecret: bcryptEncoder(atOnce), checkRule };
-    const imported = await importClients(parts, entries, options);
+    const options = { cost: undefined, existing: 'refuse' } as const;
+    const imported = await planClients({ ...partsWith(), store: shown }, entries, options);
     expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1 } } });
     expect(sent).toEqual([expect.stringMatching(/^\$2b\$10\$\.{53}$/)]);
   });
@@ -946,9 +943,39 @@ describe('importClients', () => {
     await store.change('b', secretEdit(lock));
     const renamed = [client('a', { clientName: 'New', scope: 'write' }), client('b'), client('c')];
     const imported = await importAll([renamed], 'replace');
-    expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1, replaced: 2, locked: 1 } } });
+    expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1, replaced: 1, locked: 1 } } });
     expect((await store.find('a'))?.client).toMatchObject({ clientName: 'New', scope: 'write' });
     expect((await store.find('b'))?.client.clientSecret).toBe(`!${HASH}`);
+  });
+
+  it('counts as still disabled only what was locked before', async () => {
+    await importAll([[client('a', { clientSecret: lock(HASH) }), client('b')]]);
+    const both = ['a', 'b'].map((id) => client(id, { clientSecret: lock(HASH) }));
+    expect(await importAll([both], 'replace')).toMatchObject({ value: { counts: { replaced: 1, locked: 1 } } });
+    expect((await store.find('b'))?.client.clientSecret).toBe(lock(HASH));
+  });
+
+  it('changes nothing if a registered client was changed after the file was compared with it', async () => {
+    await importAll([[client('a')]]);
+    async function* entries() {
+      yield [success(client('a', { clientName: 'New' })), success(client('b'))];
+    }
+    const planned = await planClients(partsWith(), entries(), { cost: COST, existing: 'replace' });
+    await store.change('a', secretEdit(lock));
+    const text = 'Clients were changed meanwhile: run this again.';
+    expect(await (planned.ok && planned.value.apply(file))).toEqual(failure(text));
+    expect((await store.find('a'))?.client).toMatchObject({ clientName: 'A client', clientSecret: lock(HASH) });
+    expect(await storedIds()).toEqual(['a']);
+  });
+
+  it('keeps the stored encoding of a plain secret that is the same', async () => {
+    const secret = (text: string) => client('a', { clientSecret: `{noop}${text}` });
+    await importAll([[secret('a-secret')]]);
+    const before = (await store.find('a'))?.client.clientSecret;
+    await importAll([[secret('a-secret')]], 'replace');
+    expect((await store.find('a'))?.client.clientSecret).toBe(before);
+    await importAll([[secret('another-secret')]], 'replace');
+    expect((await store.find('a'))?.client.clientSecret).not.toBe(before);
   });
 
   it('refuses an id that an earlier entry has, with the positions of both', async () => {
@@ -974,7 +1001,7 @@ describe('importClients', () => {
     expect(await storedIds()).toEqual([]);
   });
 
-  it('stores details, hashes the plain ones of the secrets, and sends none of them in a rehearsal', async () => {
+  it('stores details, and hashes the plain ones of the secrets', async () => {
     const secrets = [{ secret_id: 'id', name: 'of spring', encoded: '{noop}id.plain' }];
     const given = client('a', { clientSecret: NO_SECRET, details: { secrets, subjects: [SUBJECT] } });
     expect((await importAll([[given]])).ok).toBe(true);
@@ -1016,8 +1043,7 @@ describe('importClients', () => {
         yield batch;
       }
     }
-    const parts = { store, encodeSecret: bcryptEncoder(atOnce), checkRule };
-    const imported = await importClients(parts, counted(), { cost: COST, existing: 'refuse', file });
+    const imported = await planClients(partsWith(), counted(), { cost: COST, existing: 'refuse' });
     const positions = Array.from({ length: PROBLEMS_MAX }, (_, position) => ({ position, text: 'is bad' }));
     expect(imported).toEqual(failure(positions));
     expect(read).toBe(2);

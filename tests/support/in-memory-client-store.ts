@@ -5,18 +5,19 @@ import type {
   ChangeableClient,
   ClientChange,
   ClientEdit,
-  ClientImport,
+  ClientPlan,
   ClientRange,
   ClientStore,
+  PlanChange,
   StoredClient,
   StoredDetails,
 } from '../../application/ports/client-store.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import { type ClientDetails, NO_DETAILS } from '../../domain/client-details.ts';
-import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
+import type { NewClient } from '../../domain/client-registration.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { InMemoryClientImport } from './in-memory-client-import.ts';
+import { InMemoryClientPlan } from './in-memory-client-plan.ts';
 
 const PAGE_SIZE = 500;
 
@@ -24,8 +25,7 @@ const PAGE_SIZE = 500;
 export class InMemoryClientStore implements ClientStore {
   readonly #ids: IdGenerator;
   readonly #recorder: ChangeRecorder<ClientChange> | undefined;
-  readonly #clients = new Map<string, ClientRegistrationFields>();
-  readonly #details = new Map<string, StoredDetails>();
+  readonly #clients = new Map<string, StoredClient>();
 
   constructor(ids: IdGenerator, recorder?: ChangeRecorder<ClientChange>) {
     this.#ids = ids;
@@ -36,34 +36,28 @@ export class InMemoryClientStore implements ClientStore {
     const clients = [...this.#clients.keys()]
       .filter((clientId) => clientId.startsWith(prefix) && (after === undefined || compare(clientId, after) > 0))
       .sort(compare)
-      .flatMap((clientId) => this.#stored(clientId) ?? []);
+      .flatMap((clientId) => this.#clients.get(clientId) ?? []);
     for (let start = 0; start < clients.length; start += PAGE_SIZE) yield clients.slice(start, start + PAGE_SIZE);
   }
 
   async find(clientId: string): Promise<StoredClient | undefined> {
-    return this.#stored(clientId);
+    return this.#clients.get(clientId);
   }
 
-  async add({ details, ...client }: NewClient): Promise<StoredClient | undefined> {
+  async add(client: NewClient): Promise<StoredClient | undefined> {
     if (this.#clients.has(client.clientId)) return undefined;
-    const after = {
-      client: { ...client, id: this.#ids.uuid() },
-      details: withKeyIds({ ...NO_DETAILS, ...details }),
-    };
+    const after = this.#stored(client);
     this.#record({ after });
-    this.#keep(after);
+    this.#clients.set(client.clientId, after);
     return after;
   }
 
-  async startImport(): Promise<ClientImport> {
-    const details = (clientId: string, given: Partial<ClientDetails>) =>
-      this.#details.set(clientId, withKeyIds({ ...(this.#details.get(clientId) ?? NO_DETAILS), ...given }));
-    return new InMemoryClientImport(this.#clients, this.#ids, (change) => this.#recordParts(change), details, {
-      stored: (clientId) => this.#stored(clientId),
-      remove: (clientId) => {
-        this.#clients.delete(clientId);
-        this.#details.delete(clientId);
-      },
+  async startPlan(): Promise<ClientPlan> {
+    return new InMemoryClientPlan({
+      stored: this.#clients,
+      record: (change) => this.#recordParts(change),
+      store: ({ plan: _plan, ...client }) => this.#clients.set(client.clientId, this.#stored(client)),
+      remove: (clientId) => this.#clients.delete(clientId),
     });
   }
 
@@ -71,36 +65,30 @@ export class InMemoryClientStore implements ClientStore {
     clientId: string,
     edit: (stored: ChangeableClient) => Result<ClientEdit, Problem>,
   ): Promise<Result<StoredClient, Problem | 'client_unknown'>> {
-    const before = this.#stored(clientId);
+    const before = this.#clients.get(clientId);
     if (before === undefined) return failure('client_unknown');
     const edited = edit({ ...before.client, details: before.details });
     if (!edited.ok) return edited;
     const { details: next = before.details, ...fields } = edited.value;
     const after = { client: { ...before.client, ...fields }, details: withKeyIds(next) };
     if (!isDeepStrictEqual(before, after)) this.#record({ before, after });
-    this.#keep(after);
+    this.#clients.set(clientId, after);
     return success(after);
   }
 
   async remove(clientId: string): Promise<StoredClient | undefined> {
-    const before = this.#stored(clientId);
+    const before = this.#clients.get(clientId);
     if (before) this.#record({ before });
     this.#clients.delete(clientId);
-    this.#details.delete(clientId);
     return before;
   }
 
-  #stored(clientId: string): StoredClient | undefined {
-    const client = this.#clients.get(clientId);
-    return client && { client, details: this.#details.get(clientId) ?? NO_DETAILS };
+  #stored({ details, ...client }: NewClient): StoredClient {
+    const id = this.#clients.get(client.clientId)?.client.id ?? this.#ids.uuid();
+    return { client: { ...client, id }, details: withKeyIds({ ...NO_DETAILS, ...details }) };
   }
 
-  #keep({ client, details }: StoredClient): void {
-    this.#clients.set(client.clientId, client);
-    this.#details.set(client.clientId, details);
-  }
-
-  #recordParts(change: Extract<ClientChange, { clients: unknown }>): void {
+  #recordParts(change: PlanChange): void {
     const partFrom = (start: number) => ({ ...change, clients: change.clients.slice(start, start + PAGE_SIZE) });
     this.#recorder?.record(partFrom(0), undefined);
     for (let start = PAGE_SIZE; start < change.clients.length; start += PAGE_SIZE) {

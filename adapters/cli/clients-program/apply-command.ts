@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
-import type { ClientsPlan } from '../../../application/clients-program/apply-clients.ts';
-import type { PlanCounts, PlanEntry } from '../../../application/ports/client-store.ts';
+import type { ClientsPlan } from '../../../application/clients-program/plan-clients.ts';
+import type { PlannedAction } from '../../../application/ports/client-store.ts';
 import { ruleOfOwner } from '../../../domain/client-fields.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import { EXIT, type OutputStream, Problem } from '../outcome.ts';
@@ -97,9 +97,10 @@ async function* applySource(
 ): OutputStream {
   const planned = await planClients(source.batches(), {
     cost: check ? undefined : cost,
+    existing: 'match',
     owner,
-    unowned: adopt ? 'adopt' : 'refuse',
-    others: prune ? 'remove' : 'keep',
+    ...(adopt && { unowned: 'adopt' }),
+    ...(prune && { others: 'remove' }),
     onCompared(count) {
       if (count % COMPARED_STEP === 0) terminal.say([`${count} secrets compared.`]);
     },
@@ -120,16 +121,14 @@ async function* applySource(
   yield { message: `${added} added, ${changed} changed, ${removed} removed.` };
 }
 
-const ACTIONS = { added: 'add', changed: 'change', removed: 'remove' } as const satisfies Partial<
-  Record<keyof PlanCounts, string>
->;
+const ACTIONS = { added: 'add', changed: 'change', removed: 'remove' } as const;
 
 /** A line for each client that changes, without values. */
-async function* tableOf({ plan, counts }: ClientsPlan): OutputStream {
+async function* tableOf({ entries, counts }: ClientsPlan): OutputStream {
   const rows: string[][] = [];
   for (const [kind, action] of Object.entries(ACTIONS) as [keyof typeof ACTIONS, string][]) {
     let left = SHOWN_MAX;
-    for await (const page of plan(kind)) {
+    for await (const page of entries(kind)) {
       const shown = page.slice(0, left);
       rows.push(...shown.map((entry) => [action, shortened(entry.clientId, CELL_MAX), entry.changes.join(', ')]));
       left -= shown.length;
@@ -142,11 +141,20 @@ async function* tableOf({ plan, counts }: ClientsPlan): OutputStream {
 }
 
 /** Arrays of ids and of changes, and the number of clients that stay as they are. */
-function documentOf({ plan, counts }: ClientsPlan): OutputStream {
-  const idsOf = (kind: keyof PlanCounts) => pagesOf(kind, ({ clientId }) => clientId);
-  async function* pagesOf(kind: keyof PlanCounts, of: (entry: PlanEntry) => unknown) {
-    for await (const page of plan(kind)) yield page.map(of);
+function documentOf({ entries, counts }: ClientsPlan): OutputStream {
+  async function* changed() {
+    for await (const page of entries('changed')) {
+      yield page.map(({ clientId, changes }) => ({ client_id: clientId, fields: changes }));
+    }
   }
-  const changed = pagesOf('changed', ({ clientId, changes }) => ({ client_id: clientId, fields: changes }));
-  return arraysOf({ added: idsOf('added'), changed, removed: idsOf('removed') }, `,"unchanged":${counts.unchanged}`);
+  const arrays = { added: idsOf({ entries }, 'added'), changed: changed(), removed: idsOf({ entries }, 'removed') };
+  return arraysOf(arrays, `,"unchanged":${counts.unchanged}`);
+}
+
+/** The ids of the clients to which something of this happens, in pages. */
+export async function* idsOf(
+  { entries }: Pick<ClientsPlan, 'entries'>,
+  ...actions: readonly PlannedAction[]
+): AsyncGenerator<readonly string[]> {
+  for await (const page of entries(...actions)) yield page.map(({ clientId }) => clientId);
 }

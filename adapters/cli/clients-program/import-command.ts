@@ -1,9 +1,10 @@
 import { Option } from 'commander';
-import type { ImportedClients } from '../../../application/clients-program/import-clients.ts';
+import type { ClientsPlan } from '../../../application/clients-program/plan-clients.ts';
 import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
-import type { OutputStream } from '../outcome.ts';
+import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { arraysOf } from '../printable.ts';
 import { withStorage } from '../with-storage.ts';
+import { idsOf } from './apply-command.ts';
 import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
 import { GIVEN_COST_OPTION, type GivenCostOptions } from './client-options.ts';
 import { ClientsSource, type StreamClientsFile } from './clients-source.ts';
@@ -42,32 +43,34 @@ export function importCommand(open: OpenClients, streamClientsFile: StreamClient
 }
 
 async function* importFile(
-  { importClients }: ClientUseCases,
+  { planClients }: ClientUseCases,
   source: ClientsSource,
   { replace, dryRun, cost, json }: Options,
 ): OutputStream {
-  const imported = await importClients(source.batches(), {
-    cost,
+  const planned = await planClients(source.batches(), {
+    cost: dryRun ? undefined : cost,
     existing: replace ? 'replace' : 'refuse',
-    file: dryRun ? undefined : () => source.file(),
   });
-  if (!imported.ok) throw source.refusal(imported.problem);
-  const { added, replaced, locked } = imported.value.counts;
-  const said = `${added} would be added, ${replaced} replaced, ${locked} of them still disabled. Nothing was changed.`;
+  if (!planned.ok) throw source.refusal(planned.problem);
+  const plan = planned.value;
+  const { added, replaced, locked } = plan.counts;
+  const said = `${added} would be added, ${replaced + locked} replaced, ${locked} of them still disabled. Nothing was changed.`;
   if (dryRun) return yield { message: said };
-  yield* messages(imported.value);
-  const { ids } = imported.value;
-  if (json) yield* arraysOf({ added: ids('added'), replaced: ids('replaced'), still_disabled: ids('locked') });
+  const imported = await plan.apply(source.file());
+  if (!imported.ok) throw new Problem(EXIT.refused, `${imported.problem} Nothing was changed.`);
+  yield { message: `${added} added, ${replaced + locked} replaced.` };
+  yield* disabledClients(plan);
+  const ids = { added: idsOf(plan, 'added'), replaced: idsOf(plan, 'replaced', 'locked') };
+  if (json) yield* arraysOf({ ...ids, still_disabled: idsOf(plan, 'locked') });
 }
 
-async function* messages({ counts, ids }: ImportedClients): OutputStream {
-  yield { message: `${counts.added} added, ${counts.replaced} replaced.` };
+async function* disabledClients(plan: ClientsPlan): OutputStream {
   let left = NAMED_MAX;
-  for await (const page of ids('locked')) {
+  for await (const page of idsOf(plan, 'locked')) {
     for (const clientId of page.slice(0, left)) yield { message: `Client ${clientId} stays disabled.` };
     left -= Math.min(left, page.length);
     if (left === 0) break;
   }
-  const more = counts.locked - NAMED_MAX;
+  const more = plan.counts.locked - NAMED_MAX;
   if (more > 0) yield { message: `${more} more clients stay disabled; --json names them all.` };
 }
