@@ -3,11 +3,9 @@ import type { AddedClient, NewClientRequest } from '../../../application/clients
 import type { Clock } from '../../../application/ports/clock.ts';
 import { AUTHENTICATION_METHODS, type AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import { withoutEmpty } from '../../../domain/client-details.ts';
-import type { CommandDefinition } from '../command-program.ts';
 import { EXIT, type Output, Problem } from '../outcome.ts';
 import { type Input, readSecret } from '../read-secret.ts';
-import { withStorage } from '../with-storage.ts';
-import { accepted, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { accepted, type ClientCommand, PROGRAM_NAME } from './client-command.ts';
 import { fieldsGiven } from './client-field-options.ts';
 import {
   collected,
@@ -49,31 +47,28 @@ const ADD_OPTIONS: readonly Option[] = [
 ];
 
 /** `add [client-id]`: registers a client for one authentication method, and shows its secret once if it has one. */
-export function addCommand(open: OpenClients, stdin: Input, clock: Clock): CommandDefinition<AddOptions> {
-  return {
-    usage: 'add [client-id]',
-    summary: 'register a client, and show its secret once',
-    description:
-      'Registers a client. Without an id it gets a random one, and without --secret-stdin a secret of 256 bits. With a method other than a secret it gets no secret; the service must have the method in CLIENT_AUTHENTICATION_METHODS.',
-    examples: [
-      `${PROGRAM_NAME} add billing --name 'Billing' --scope 'read write'`,
-      `${PROGRAM_NAME} add --name 'Nightly report' --scope read --json`,
-      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --secret-stdin < secret.txt`,
-      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --expires-in 90d`,
-      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --token-claims '{"tenant":"acme"}' --token-lifetime 60`,
-      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method private_key_jwt --jwks keys.json`,
-      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method federated_jwt --issuer https://issuer.example --subject billing`,
-    ],
-    options: ADD_OPTIONS,
-    async *run(options, clientId) {
-      const request = await requestOf(options, stdin, clock);
-      yield* withStorage(open, async (clients) => {
-        const adding = clients.addClient({ clientId, ...request });
-        return outputFor(await accepted(clients, clientId ?? '', adding), options);
-      });
-    },
-  };
-}
+export const ADD_COMMAND: ClientCommand<AddOptions> = {
+  usage: 'add [client-id]',
+  summary: 'register a client, and show its secret once',
+  description:
+    'Registers a client. Without an id it gets a random one, and without --secret-stdin a secret of 256 bits. With a method other than a secret it gets no secret; the service must have the method in CLIENT_AUTHENTICATION_METHODS.',
+  examples: [
+    `${PROGRAM_NAME} add billing --name 'Billing' --scope 'read write'`,
+    `${PROGRAM_NAME} add --name 'Nightly report' --scope read --json`,
+    `${PROGRAM_NAME} add billing --name 'Billing' --scope read --secret-stdin < secret.txt`,
+    `${PROGRAM_NAME} add billing --name 'Billing' --scope read --expires-in 90d`,
+    `${PROGRAM_NAME} add billing --name 'Billing' --scope read --token-claims '{"tenant":"acme"}' --token-lifetime 60`,
+    `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method private_key_jwt --jwks keys.json`,
+    `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method federated_jwt --issuer https://issuer.example --subject billing`,
+  ],
+  options: ADD_OPTIONS,
+  async *run({ open, stdin, clock }, options, clientId) {
+    const request = await requestOf(options, stdin, clock);
+    const clients = await open();
+    const adding = clients.addClient({ clientId, ...request });
+    yield outputFor(await accepted(clients, clientId ?? '', adding), options);
+  },
+};
 
 async function requestOf(options: AddOptions, stdin: Input, clock: Clock): Promise<Omit<NewClientRequest, 'clientId'>> {
   const { name: clientName, scope, method, cost, resource, secretStdin } = options;

@@ -2,27 +2,21 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { ClientsPlan } from '../../../application/clients-program/plan-clients.ts';
 import type { PlannedAction } from '../../../application/ports/client-store.ts';
 import { ruleOfOwner } from '../../../domain/client-fields.ts';
-import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
+import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { arraysOf, shortened } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
 import { textTable } from '../text-table.ts';
-import { withStorage } from '../with-storage.ts';
-import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { type ClientCommand, type ClientUseCases, PROGRAM_NAME } from './client-command.ts';
 import { collected, GIVEN_COST_OPTION, type GivenCostOptions } from './client-options.ts';
 import { CELL_MAX } from './client-output.ts';
-import { ClientsSource, type StreamClientsFile } from './clients-source.ts';
+import { ClientsSource } from './clients-source.ts';
 
 /** More clients than this of each kind are counted, and not shown in the table. */
 const SHOWN_MAX = 1_000;
 
 /** Plain secrets between two lines about the progress: at cost 10, some seconds. */
 const COMPARED_STEP = 100;
-
-/** Which secrets a file may refer to; undefined: all. */
-export type OpenApplied = (
-  allowed: { readonly folders: readonly string[]; readonly variables: readonly string[] } | undefined,
-) => StreamClientsFile;
 
 interface Options extends GivenCostOptions {
   readonly file: string;
@@ -36,52 +30,46 @@ interface Options extends GivenCostOptions {
 }
 
 /** `apply -f <path>`: makes the stored clients those of a file, after it has shown what changes. */
-export function applyCommand(
-  open: OpenClients,
-  openApplied: OpenApplied,
-  terminal: Terminal,
-): CommandDefinition<Options> {
-  return {
-    usage: 'apply',
-    summary: 'make the clients what a file says, after showing what changes',
-    description:
-      'Prints what would be added, changed and removed, asks, and does it in one transaction. Each client gets exactly what its entry says; a disabled one stays disabled. A secret is a reference, such as {"file": PATH}, {"env": NAME} or {"generate": PATH} for a client without one, or a BCrypt encoding.',
-    examples: [
-      `${PROGRAM_NAME} apply -f clients.yaml`,
-      `${PROGRAM_NAME} apply -f clients/ --owner team-a --prune --yes`,
-      `${PROGRAM_NAME} apply -f clients/ --owner team-a --prune --check`,
-    ],
-    options: [
-      new Option('-f, --file <path>', 'file in JSON or YAML, or a folder of such files')
-        .argParser(once)
-        .makeOptionMandatory(),
-      new Option('--owner <name>', 'whose clients they are; those of others are refused'),
-      new Option('--adopt', 'accept registered clients that have no owner yet'),
-      new Option('--prune', 'remove the other clients of the owner'),
-      new Option('--check', 'change nothing; the exit code is 4 if something would change').conflicts('yes'),
-      new Option('--yes', 'do not ask; needed where no terminal is'),
-      new Option('--allow-files <folder>', 'only files in it may be secrets; repeatable').argParser(collected),
-      new Option(
-        '--allow-env <name>',
-        'only this variable may be a secret, or with * at its end those; repeatable',
-      ).argParser(collected),
-      GIVEN_COST_OPTION,
-      JSON_OPTION,
-    ],
-    async *run(options) {
-      const { file, owner, prune, allowFiles, allowEnv } = options;
-      if (prune && owner === undefined) throw new Problem(EXIT.usage, '--prune needs --owner.');
-      const rule = owner === undefined ? undefined : ruleOfOwner(owner);
-      if (rule !== undefined) throw new Problem(EXIT.usage, `--owner ${rule}.`);
-      if (allowEnv?.some((name) => /\*./.test(name)))
-        throw new Problem(EXIT.usage, 'A * in --allow-env must be at its end.');
-      const isRestricted = allowFiles !== undefined || allowEnv !== undefined;
-      const allowed = isRestricted ? { folders: allowFiles ?? [], variables: allowEnv ?? [] } : undefined;
-      const source = await ClientsSource.ofFolder(file, openApplied(allowed));
-      yield* withStorage(open, (clients) => applySource(clients, source, options, terminal));
-    },
-  };
-}
+export const APPLY_COMMAND: ClientCommand<Options> = {
+  usage: 'apply',
+  summary: 'make the clients what a file says, after showing what changes',
+  description:
+    'Prints what would be added, changed and removed, asks, and does it in one transaction. Each client gets exactly what its entry says; a disabled one stays disabled. A secret is a reference, such as {"file": PATH}, {"env": NAME} or {"generate": PATH} for a client without one, or a BCrypt encoding.',
+  examples: [
+    `${PROGRAM_NAME} apply -f clients.yaml`,
+    `${PROGRAM_NAME} apply -f clients/ --owner team-a --prune --yes`,
+    `${PROGRAM_NAME} apply -f clients/ --owner team-a --prune --check`,
+  ],
+  options: [
+    new Option('-f, --file <path>', 'file in JSON or YAML, or a folder of such files')
+      .argParser(once)
+      .makeOptionMandatory(),
+    new Option('--owner <name>', 'whose clients they are; those of others are refused'),
+    new Option('--adopt', 'accept registered clients that have no owner yet'),
+    new Option('--prune', 'remove the other clients of the owner'),
+    new Option('--check', 'change nothing; the exit code is 4 if something would change').conflicts('yes'),
+    new Option('--yes', 'do not ask; needed where no terminal is'),
+    new Option('--allow-files <folder>', 'only files in it may be secrets; repeatable').argParser(collected),
+    new Option(
+      '--allow-env <name>',
+      'only this variable may be a secret, or with * at its end those; repeatable',
+    ).argParser(collected),
+    GIVEN_COST_OPTION,
+    JSON_OPTION,
+  ],
+  async *run({ open, openApplied, terminal }, options) {
+    const { file, owner, prune, allowFiles, allowEnv } = options;
+    if (prune && owner === undefined) throw new Problem(EXIT.usage, '--prune needs --owner.');
+    const rule = owner === undefined ? undefined : ruleOfOwner(owner);
+    if (rule !== undefined) throw new Problem(EXIT.usage, `--owner ${rule}.`);
+    if (allowEnv?.some((name) => /\*./.test(name)))
+      throw new Problem(EXIT.usage, 'A * in --allow-env must be at its end.');
+    const isRestricted = allowFiles !== undefined || allowEnv !== undefined;
+    const allowed = isRestricted ? { folders: allowFiles ?? [], variables: allowEnv ?? [] } : undefined;
+    const source = await ClientsSource.ofFolder(file, openApplied(allowed));
+    yield* applySource(await open(), source, options, terminal);
+  },
+};
 
 /** The last of two files would count, and the clients of the other one would be pruned. */
 function once(path: string, given: string | undefined): string {

@@ -1,13 +1,12 @@
 import { Option } from 'commander';
 import type { ClientsPlan } from '../../../application/clients-program/plan-clients.ts';
-import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
+import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { arraysOf } from '../printable.ts';
-import { withStorage } from '../with-storage.ts';
 import { idsOf } from './apply-command.ts';
-import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { type ClientCommand, type ClientUseCases, PROGRAM_NAME } from './client-command.ts';
 import { GIVEN_COST_OPTION, type GivenCostOptions } from './client-options.ts';
-import { ClientsSource, type StreamClientsFile } from './clients-source.ts';
+import { ClientsSource } from './clients-source.ts';
 
 /** More clients than this are counted instead of named on standard error. */
 const NAMED_MAX = 100;
@@ -18,29 +17,27 @@ interface Options extends GivenCostOptions {
 }
 
 /** `import <file>`: registers the clients of a clients file, all or none. */
-export function importCommand(open: OpenClients, streamClientsFile: StreamClientsFile): CommandDefinition<Options> {
-  return {
-    usage: 'import <file>',
-    summary: 'register every client of a clients file, or none',
-    description:
-      'Registers the clients of a file in the format of CLIENTS_FILE, or the same in YAML, all of them or none. {noop} secrets are hashed with BCrypt. With --replace, existing clients get the secret, name and scope of the file, and each list that their entry has; disabled ones stay disabled.',
-    examples: [
-      `${PROGRAM_NAME} import clients.json --dry-run`,
-      `${PROGRAM_NAME} import clients.json`,
-      `${PROGRAM_NAME} import clients.json --replace --json`,
-    ],
-    options: [
-      new Option('--replace', 'change existing clients instead of refusing the file'),
-      new Option('--dry-run', 'change nothing, and say what would be changed').conflicts('json'),
-      GIVEN_COST_OPTION,
-      JSON_OPTION,
-    ],
-    async *run(options, path = '') {
-      const source = await ClientsSource.ofFile(path, streamClientsFile);
-      yield* withStorage(open, (clients) => importFile(clients, source, options));
-    },
-  };
-}
+export const IMPORT_COMMAND: ClientCommand<Options> = {
+  usage: 'import <file>',
+  summary: 'register every client of a clients file, or none',
+  description:
+    'Registers the clients of a file in the format of CLIENTS_FILE, or the same in YAML, all of them or none. {noop} secrets are hashed with BCrypt. With --replace, existing clients get the secret, name and scope of the file, and each list that their entry has; disabled ones stay disabled.',
+  examples: [
+    `${PROGRAM_NAME} import clients.json --dry-run`,
+    `${PROGRAM_NAME} import clients.json`,
+    `${PROGRAM_NAME} import clients.json --replace --json`,
+  ],
+  options: [
+    new Option('--replace', 'change existing clients instead of refusing the file'),
+    new Option('--dry-run', 'change nothing, and say what would be changed').conflicts('json'),
+    GIVEN_COST_OPTION,
+    JSON_OPTION,
+  ],
+  async *run({ open, streamClientsFile }, options, path = '') {
+    const source = await ClientsSource.ofFile(path, streamClientsFile);
+    yield* importFile(await open(), source, options);
+  },
+};
 
 async function* importFile(
   { planClients }: ClientUseCases,

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { ClientUpdate } from '../../../application/clients-program/change-client.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
+import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
 import type { OutputOptions } from '../terminal.ts';
 import { type ClientCommand, changed, PROGRAM_NAME } from './client-command.ts';
@@ -56,9 +57,11 @@ export const UPDATE_COMMAND: ClientCommand<UpdateOptions> = {
     repeatable('--add-resource <uri>', 'let it request a resource (RFC 8707)'),
     repeatable('--remove-resource <uri>', 'remove a resource'),
     ...DETAIL_OPTIONS,
+    JSON_OPTION,
   ],
-  async run(clients, options, clientId) {
-    return changed(clients, clientId, await updateOf(options, clients.clock), 'is changed');
+  async *run({ open, clock }, options, clientId = '') {
+    const update = await updateOf(options, clock);
+    yield changed(await open(), clientId, update, 'is changed');
   },
 };
 

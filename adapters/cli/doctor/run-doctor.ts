@@ -47,7 +47,7 @@ export function runDoctor(
     JSON_OPTION,
     new Option('--kid <kid>', 'look for this key: the kid of a token that a resource server refuses'),
   ];
-  async function* run({ kid }: Options): OutputStream {
+  async function* run(_parts: unknown, { kid }: Options): OutputStream {
     const results = await Promise.all((await checks(kid)).map(findingsOf));
     const findings = results.flat();
     yield { document: findings.map(documentOf), text: () => reportOf(findings), messages: [] };
