@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClientRow } from '../../application/client-lookup.ts';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import type {
-  ChangeableClient,
   ClientChange,
   ClientEdit,
   ClientPlan,
@@ -88,21 +87,20 @@ export class SqlClientStore implements ClientStore {
 
   change<Problem>(
     clientId: string,
-    edit: (stored: ChangeableClient) => Result<ClientEdit, Problem>,
+    edit: (stored: StoredClient) => Result<ClientEdit, Problem>,
   ): Promise<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>> {
     return this.#transaction<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>>(
       async (connection, { findAndLock, update, hasDetails }, note) => {
         const before = await this.#find(connection, findAndLock, clientId);
         if (before === undefined) return failure('client_unknown');
-        const edited = edit({ ...before.client, details: before.details });
+        const edited = edit(before);
         if (!edited.ok) return edited;
         const { details: given, ...fields } = edited.value;
         if (given !== undefined && before.problem !== undefined) return failure('details_unreadable');
-        const client = { ...before.client, ...fields };
         const details = given === undefined ? before.details : withKeyIds(given);
-        const after = { ...before, client, details };
+        const after = { ...before, ...fields, details };
         if (isDeepStrictEqual(before, after)) return success(after);
-        const { clientSecret, clientName, scope } = client;
+        const { clientSecret, clientName, scope } = after;
         const document = documentText(details);
         requireDetails(hasDetails, document);
         const isWritten = hasDetails && given !== undefined;
@@ -138,8 +136,8 @@ export class SqlClientStore implements ClientStore {
 
   #read({ details: document, ...client }: ClientRow): StoredClient {
     const read = this.#readDetails(parseJson(document));
-    if (read.ok) return { client, details: withKeyIds({ ...NO_DETAILS, ...read.value }) };
-    return { client, details: NO_DETAILS, problem: `details: ${read.problem.join('; ')}` };
+    if (read.ok) return { ...client, details: withKeyIds({ ...NO_DETAILS, ...read.value }) };
+    return { ...client, details: NO_DETAILS, problem: `details: ${read.problem.join('; ')}` };
   }
 
   /** @param work calls `note` with the client that it has changed, or not at all if nothing is to be kept. */

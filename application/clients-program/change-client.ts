@@ -12,7 +12,7 @@ import { ClientRegistration, type RegistrationProblem } from '../../domain/clien
 import { uriOf } from '../../domain/resource-indicator.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
-import type { ChangeableClient, ClientEdit, ClientStore } from '../ports/client-store.ts';
+import type { ClientEdit, ClientStore, StoredClient } from '../ports/client-store.ts';
 import type { IdGenerator } from '../ports/id-generator.ts';
 import { type DescribedClient, describeClient, hasSecretWithoutId } from './describe-client.ts';
 import { type NamedSecretRequest, newSecret, type SecretParts, type SecretRequest } from './new-secret.ts';
@@ -85,7 +85,7 @@ export interface ManagementParts extends SecretParts {
   readonly checkRule: CheckRule;
 }
 
-type Edit = (stored: ChangeableClient) => Result<ClientEdit, ChangeProblem>;
+type Edit = (stored: StoredClient) => Result<ClientEdit, ChangeProblem>;
 
 /**
  * Changes a client, from its next request on. Tokens that it holds stay valid until they expire. Refused if the client would
@@ -182,8 +182,8 @@ function including(
 
 function without(
   entry: RemovedDetail,
-  { clientSecret, details }: ChangeableClient,
-): Result<Partial<ChangeableClient>, ChangeProblem> {
+  { clientSecret, details }: StoredClient,
+): Result<Partial<StoredClient>, ChangeProblem> {
   const isOther = (one: object) => Object.entries(entry).some(([field, value]) => Reflect.get(one, field) !== value);
   if ('secret_id' in entry && entry.secret_id === undefined) {
     if (!hasSecretWithoutId(clientSecret)) return failure('secret_unknown');
@@ -241,13 +241,13 @@ function besideOther(added: readonly NamedSecret[], now: number): Edit {
 }
 
 /** The secrets that are valid, and everything else. */
-function withoutExpired(stored: ChangeableClient, now: number): ChangeableClient {
+function withoutExpired(stored: StoredClient, now: number): StoredClient {
   const { clientSecret, details } = hasExpired(stored.details.clientSecret ?? {}, now) ? withoutOwn(stored) : stored;
   return { ...stored, clientSecret, details: { ...details, secrets: validSecrets(details, now) } };
 }
 
 /** Without the secret that has no id, and what the details say of it. A lock stays. */
-function withoutOwn({ clientSecret, details }: Pick<ChangeableClient, 'clientSecret' | 'details'>) {
+function withoutOwn({ clientSecret, details }: Pick<StoredClient, 'clientSecret' | 'details'>) {
   const { clientSecret: _marks, ...left } = details;
   return { clientSecret: replaceSecret(clientSecret, NO_SECRET), details: left };
 }

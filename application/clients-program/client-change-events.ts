@@ -58,7 +58,7 @@ function entryOf({ clientId: client_id, changes: fields, action, ...names }: Pla
 /** None if nothing is different. */
 function eventOf(changed: ClientChange & { readonly kind: 'client' }, common: ChangeMade): readonly ChangeEvent[] {
   const [before, after] = [recorded(changed.before, common.at), recorded(changed.after, common.at)];
-  const client_id = (changed.after ?? changed.before)?.client.clientId ?? '';
+  const client_id = (changed.after ?? changed.before)?.clientId ?? '';
   if (after === undefined) return before ? [{ event: 'client_removed', ...common, client_id, before }] : [];
   if (before === undefined) return [{ event: 'client_added', ...common, client_id, after }];
   const fields = differing(before, after);
@@ -92,7 +92,7 @@ function recorded(stored: StoredClient | undefined, now: number): RecordedClient
 }
 
 function secretOf(stored: StoredClient | undefined): string {
-  return unlock(stored?.client.clientSecret ?? '');
+  return unlock(stored?.clientSecret ?? '');
 }
 
 function textOf(stored: StoredClient | undefined, name: ClientFieldName): string {

@@ -40,7 +40,7 @@ export function createClientManagement(parts: ManagementParts & PlanParts) {
       const ids: string[] = [];
       for (const prefix of ['', clientId.slice(0, 2)]) {
         for await (const page of store.list({ prefix })) {
-          ids.push(...page.map(({ client }) => client.clientId));
+          ids.push(...page.map(({ clientId }) => clientId));
           break;
         }
       }

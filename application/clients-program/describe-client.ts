@@ -27,7 +27,7 @@ export interface DescribedClient {
 export function describeClient(stored: StoredClient, now: number): DescribedClient {
   return {
     client: describe(stored),
-    credentials: describeCredentials(stored.client.clientSecret, stored.details, now),
+    credentials: describeCredentials(stored.clientSecret, stored.details, now),
   };
 }
 
@@ -79,7 +79,7 @@ export function hasSecretWithoutId(stored: string): boolean {
   return StoredSecret.parse(unlock(stored)).kind !== 'unusable';
 }
 
-function describe({ client, details, problem: ofDetails }: StoredClient): ClientDocument {
+function describe({ details, problem: ofDetails, ...client }: StoredClient): ClientDocument {
   const problem = problemOf({ ...client, ...readTokenFields({ ...details }) }) ?? ofDetails ?? null;
   return {
     id: client.id,

@@ -49,6 +49,6 @@ export async function* listClients(
   }
 }
 
-function isWeak({ client, details }: StoredClient, now: number): boolean {
-  return hasWeakSecret(client.clientSecret, { ...documentOf(details) }, now);
+function isWeak({ clientSecret, details }: StoredClient, now: number): boolean {
+  return hasWeakSecret(clientSecret, { ...documentOf(details) }, now);
 }

@@ -82,12 +82,12 @@ export class ClientPlanner {
     };
     const next = {
       ...client,
-      clientSecret: replaceSecret(stored?.client.clientSecret ?? '', clientSecret),
+      clientSecret: replaceSecret(stored?.clientSecret ?? '', clientSecret),
       details: withoutEmpty(withMarks(details, clientSecret, stored)),
     };
     if (stored === undefined) return success({ ...next, plan: { action: 'added', version: undefined, changes: [] } });
     const changes = changesOf(stored, next);
-    const replaced = isLocked(stored.client.clientSecret) ? 'locked' : 'replaced';
+    const replaced = isLocked(stored.clientSecret) ? 'locked' : 'replaced';
     const action = existing === 'replace' ? replaced : changes.length > 0 ? 'changed' : 'unchanged';
     return success({ ...next, plan: { action, version: stored.version, changes } });
   }
@@ -110,10 +110,10 @@ export class ClientPlanner {
 
   /** The secrets that a client has, or a new one, which has no id. */
   async #secretFor(path: string, stored: StoredClient | undefined): Promise<Result<SecretOfClient, string>> {
-    if (stored !== undefined && (hasSecretWithoutId(stored.client.clientSecret) || stored.details.secrets.length > 0)) {
+    if (stored !== undefined && (hasSecretWithoutId(stored.clientSecret) || stored.details.secrets.length > 0)) {
       const { clientSecret: marks, secrets } = stored.details;
       return success({
-        clientSecret: stored.client.clientSecret,
+        clientSecret: stored.clientSecret,
         details: { secrets, ...(marks && { clientSecret: marks }) },
       });
     }
@@ -132,7 +132,7 @@ export class ClientPlanner {
 
   /** The client with what is stored of its secrets. */
   async #withHashes(client: FileClient, stored: StoredClient | undefined): Promise<FileClient> {
-    const clientSecret = await this.#encode(client.clientSecret, stored?.client.clientSecret);
+    const clientSecret = await this.#encode(client.clientSecret, stored?.clientSecret);
     const { details } = client;
     if (!details?.secrets) return { ...client, clientSecret };
     const encodeNamed = async (secret: NamedSecret) => {
@@ -169,7 +169,7 @@ function withMarks(details: ClientDetails, clientSecret: string, stored: StoredC
   const { clientSecret: marks, secrets } = details;
   if (stored === undefined) return details;
   const { clientSecret: before, secrets: others } = stored.details;
-  const isSame = unlock(clientSecret) === unlock(stored.client.clientSecret);
+  const isSame = unlock(clientSecret) === unlock(stored.clientSecret);
   const kept = isSame && before?.generated ? { ...marks, generated: true as const } : marks;
   const isGenerated = (secret: NamedSecret) =>
     others.some(({ encoded, generated }) => generated && encoded === secret.encoded);
@@ -181,8 +181,8 @@ function withMarks(details: ClientDetails, clientSecret: string, stored: StoredC
 }
 
 /** The names of the fields that differ, as in a clients file. */
-function changesOf({ client, details }: StoredClient, next: NewClient): readonly string[] {
-  const [before, after] = [fieldsOf({ ...client, details }), fieldsOf(next)];
+function changesOf(stored: StoredClient, next: NewClient): readonly string[] {
+  const [before, after] = [fieldsOf(stored), fieldsOf(next)];
   return Object.keys({ ...before, ...after }).filter((field) => sorted(before[field]) !== sorted(after[field]));
 }
 

@@ -96,7 +96,7 @@ async function planBatch(
   first: number,
 ): Promise<readonly ImportProblem[]> {
   const found = await plan.find(clients.map(({ clientId }) => clientId));
-  const stored = new Map(found.map((one) => [one.client.clientId, one]));
+  const stored = new Map(found.map((one) => [one.clientId, one]));
   const planned = await Promise.all(clients.map((client) => planner.plan(client, stored.get(client.clientId))));
   const problems = planned.flatMap((one, index) => (one.ok ? [] : { position: first + index, text: one.problem }));
   if (problems.length > 0) return problems;

@@ -1,5 +1,5 @@
 import type { ClientDetails, ClientKey } from '../../domain/client-details.ts';
-import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
+import type { ClientColumns, NewClient } from '../../domain/client-registration.ts';
 import type { Result } from '../../domain/result.ts';
 
 /** The most bytes of an entry of a clients file. It bounds the memory of an import. */
@@ -89,9 +89,8 @@ export interface ClientPlan {
   close(): Promise<void>;
 }
 
-/** A client as it is stored, with whole texts. */
-export interface StoredClient {
-  readonly client: ClientRegistrationFields;
+/** A client as it is stored, with whole texts; its secret is locked if it is disabled. */
+export interface StoredClient extends ClientColumns {
   readonly details: StoredDetails;
   /** What is wrong with the document of its details, which then has none here. */
   readonly problem?: string;
@@ -128,15 +127,10 @@ export interface StoredDetails extends ClientDetails {
   readonly keys: readonly StoredKey[];
 }
 
-type ChangeableFields = Pick<ClientRegistrationFields, 'clientSecret' | 'clientName' | 'scope'>;
-
-/** What a change of a client sees: whole texts, and the secret without an id, locked if the client is disabled. */
-export interface ChangeableClient extends ChangeableFields {
-  readonly details: StoredDetails;
-}
-
 /** The fields that a change replaces. Keys need no id: the store computes it. */
-export type ClientEdit = Partial<ChangeableFields & { readonly details: ClientDetails }>;
+export type ClientEdit = Partial<
+  Pick<ClientColumns, 'clientSecret' | 'clientName' | 'scope'> & { readonly details: ClientDetails }
+>;
 
 /** The fault of a value that breaks a rule of the storage's own, such as a constraint. Nothing was changed. */
 export class ValueRefused extends Error {
@@ -176,7 +170,7 @@ export interface ClientStore {
   /** Replaces what `edit` returns, or changes nothing if it fails, and if it would replace details that cannot be read. */
   change<Problem>(
     clientId: string,
-    edit: (stored: ChangeableClient) => Result<ClientEdit, Problem>,
+    edit: (stored: StoredClient) => Result<ClientEdit, Problem>,
   ): Promise<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>>;
 
   /** Deletes the client and returns what was deleted. */

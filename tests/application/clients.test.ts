@@ -89,7 +89,7 @@ describe('how clients are managed', () => {
 
   /** The stored secret of the client. */
   async function storedSecret(): Promise<string> {
-    return (await use.store.find('c'))?.client.clientSecret ?? '';
+    return (await use.store.find('c'))?.clientSecret ?? '';
   }
 
   describe('addClient', () => {
@@ -271,7 +271,7 @@ describe('how clients are managed', () => {
     const FIELDS: ClientRegistrationFields = { ...REGISTERED_CLIENT, id: '1' };
     const describe = (more: Partial<ClientRegistrationFields>, problem?: string, ofTokens: object = {}) => {
       const details = { ...NO_DETAILS, ...ofTokens };
-      return describeClient({ client: { ...FIELDS, ...more }, details, ...(problem && { problem }) }, 0).client;
+      return describeClient({ ...FIELDS, ...more, details, ...(problem && { problem }) }, 0).client;
     };
     const notBcrypt = 'client_secret must be a BCrypt encoding of cost 4 to 14';
     const described = (more: Partial<ClientRegistrationFields>) => {
@@ -336,7 +336,7 @@ describe('how credentials are managed', () => {
   });
 
   async function columnOf(clientId = 'c'): Promise<string | undefined> {
-    return (await store.find(clientId))?.client.clientSecret;
+    return (await store.find(clientId))?.clientSecret;
   }
 
   /** The new secret. Throws if there is none. */
@@ -768,7 +768,7 @@ describe('clientChangeEvents', () => {
     await store.change(ID, (stored) => success(stored));
     await store.change(ID, () => failure('a problem'));
     expect(changeLog.events()).toHaveLength(1);
-    const same: StoredClient = { client: { ...A_CLIENT, id: '1' }, details: NO_DETAILS };
+    const same: StoredClient = { ...A_CLIENT, id: '1', details: NO_DETAILS };
     const common = { at: NOW, change_id: 'a change', database_role: undefined };
     expect(clientChangeEvents({ kind: 'client', before: same, after: same }, common)).toEqual([]);
   });
@@ -793,7 +793,7 @@ describe('clientChangeEvents', () => {
       },
     };
     const parts = { changeLog: full, clock: new FixedClock(NOW), ids: new RandomIdGenerator() };
-    const removal: ClientChange = { kind: 'client', before: { client: { ...A_CLIENT, id: '1' }, details: NO_DETAILS } };
+    const removal: ClientChange = { kind: 'client', before: { ...A_CLIENT, id: '1', details: NO_DETAILS } };
     const both = new RecordChanges<ClientChange>(parts, (made, common) => [
       ...clientChangeEvents(made, common),
       ...clientChangeEvents(made, common),
@@ -812,7 +812,7 @@ describe('clientChangeEvents', () => {
     };
     const parts = { changeLog: full, clock: new FixedClock(NOW), ids: new RandomIdGenerator() };
     const parted = new RecordChanges<ClientChange>(parts, clientChangeEvents);
-    const removal: ClientChange = { kind: 'client', before: { client: { ...A_CLIENT, id: '1' }, details: NO_DETAILS } };
+    const removal: ClientChange = { kind: 'client', before: { ...A_CLIENT, id: '1', details: NO_DETAILS } };
     parted.record(removal, undefined);
     expect(() => parted.recordMore(removal)).toThrow('no space left');
     parted.unconfirmed();
@@ -885,7 +885,7 @@ describe('planClients', () => {
   });
 
   async function storedIds(): Promise<readonly string[]> {
-    return (await collect(store.list({ prefix: '' }))).map(({ client }) => client.clientId);
+    return (await collect(store.list({ prefix: '' }))).map(({ clientId }) => clientId);
   }
 
   const bad = (position: number): ImportEntry => failure([{ position, text: 'is bad' }]);
@@ -901,13 +901,13 @@ describe('planClients', () => {
   it('hashes plain secrets at the given cost, and stores BCrypt encodings as they are', async () => {
     const prefixed = client('prefixed', { clientSecret: `{bcrypt}${HASH}` });
     await importAll([[client('plain', { clientSecret: '{noop}a-secret' }), client('hashed'), prefixed]]);
-    expect((await store.find('prefixed'))?.client).toMatchObject(prefixed);
+    expect(await store.find('prefixed')).toMatchObject(prefixed);
     const [, plain, hashed] = (await collect(store.list({ prefix: '' }))).toReversed();
-    expect(plain?.client).toMatchObject({
+    expect(plain).toMatchObject({
       ...client('plain'),
       clientSecret: expect.stringMatching(/^\$2b\$04\$.{53}$/),
     });
-    expect(hashed?.client).toMatchObject(client('hashed'));
+    expect(hashed).toMatchObject(client('hashed'));
   });
 
   it('sends no plain secret to the store if the plan is only shown, since what is forgotten stays in its files', async () => {
@@ -944,15 +944,15 @@ describe('planClients', () => {
     const renamed = [client('a', { clientName: 'New', scope: 'write' }), client('b'), client('c')];
     const imported = await importAll([renamed], 'replace');
     expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1, replaced: 1, locked: 1 } } });
-    expect((await store.find('a'))?.client).toMatchObject({ clientName: 'New', scope: 'write' });
-    expect((await store.find('b'))?.client.clientSecret).toBe(`!${HASH}`);
+    expect(await store.find('a')).toMatchObject({ clientName: 'New', scope: 'write' });
+    expect((await store.find('b'))?.clientSecret).toBe(`!${HASH}`);
   });
 
   it('counts as still disabled only what was locked before', async () => {
     await importAll([[client('a', { clientSecret: lock(HASH) }), client('b')]]);
     const both = ['a', 'b'].map((id) => client(id, { clientSecret: lock(HASH) }));
     expect(await importAll([both], 'replace')).toMatchObject({ value: { counts: { replaced: 1, locked: 1 } } });
-    expect((await store.find('b'))?.client.clientSecret).toBe(lock(HASH));
+    expect((await store.find('b'))?.clientSecret).toBe(lock(HASH));
   });
 
   it('changes nothing if a registered client was changed after the file was compared with it', async () => {
@@ -964,18 +964,18 @@ describe('planClients', () => {
     await store.change('a', secretEdit(lock));
     const text = 'Clients were changed meanwhile: run this again.';
     expect(await (planned.ok && planned.value.apply(file))).toEqual(failure(text));
-    expect((await store.find('a'))?.client).toMatchObject({ clientName: 'A client', clientSecret: lock(HASH) });
+    expect(await store.find('a')).toMatchObject({ clientName: 'A client', clientSecret: lock(HASH) });
     expect(await storedIds()).toEqual(['a']);
   });
 
   it('keeps the stored encoding of a plain secret that is the same', async () => {
     const secret = (text: string) => client('a', { clientSecret: `{noop}${text}` });
     await importAll([[secret('a-secret')]]);
-    const before = (await store.find('a'))?.client.clientSecret;
+    const before = (await store.find('a'))?.clientSecret;
     await importAll([[secret('a-secret')]], 'replace');
-    expect((await store.find('a'))?.client.clientSecret).toBe(before);
+    expect((await store.find('a'))?.clientSecret).toBe(before);
     await importAll([[secret('another-secret')]], 'replace');
-    expect((await store.find('a'))?.client.clientSecret).not.toBe(before);
+    expect((await store.find('a'))?.clientSecret).not.toBe(before);
   });
 
   it('refuses an id that an earlier entry has, with the positions of both', async () => {
@@ -1062,7 +1062,7 @@ describe('listClients', () => {
   const ALL: ListRequest = { prefix: '' };
 
   function stored(clientId: string, more: Partial<ClientRegistrationFields> = {}): StoredClient {
-    return { client: { ...REGISTERED_CLIENT, id: '1', clientId, ...more }, details: NO_DETAILS };
+    return { ...REGISTERED_CLIENT, id: '1', clientId, ...more, details: NO_DETAILS };
   }
   const disabled = (clientId: string) => stored(clientId, { clientSecret: `!${REGISTERED_CLIENT.clientSecret}` });
 

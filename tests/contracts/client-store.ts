@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import type {
-  ChangeableClient,
   ClientChange,
   ClientEdit,
   ClientPlan,
@@ -13,7 +12,7 @@ import type {
 } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { type ClientDetails, type NamedSecret, NO_DETAILS } from '../../domain/client-details.ts';
-import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
+import type { ClientColumns, NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
 import { collect } from '../support/collect.ts';
@@ -99,8 +98,8 @@ export function describeClientStore(
     });
 
     it('stores a client unchanged with its own id, and finds it', async () => {
-      expect(await store.add(A_CLIENT)).toEqual({ client: stored(A_CLIENT), details: NO_DETAILS });
-      expect(await store.add(ANOTHER)).toMatchObject({ client: stored(ANOTHER) });
+      expect(await store.add(A_CLIENT)).toEqual({ ...stored(A_CLIENT), details: NO_DETAILS });
+      expect(await store.add(ANOTHER)).toMatchObject({ ...stored(ANOTHER) });
       expect(await clientsOf('client-1')).toEqual([stored(A_CLIENT)]);
       expect(new Set((await list()).map(({ id }) => id)).size).toBe(2);
     });
@@ -132,10 +131,10 @@ export function describeClientStore(
       await storeAll([ANOTHER, { ...A_CLIENT, details: DETAILS }]);
       expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
       expect(await exported()).toMatchObject([
-        { client: stored(A_CLIENT), details: DETAILS },
-        { client: stored(ANOTHER), details: NO_DETAILS },
+        { ...stored(A_CLIENT), details: DETAILS },
+        { ...stored(ANOTHER), details: NO_DETAILS },
       ]);
-      expect(await exported('client-2')).toMatchObject([{ client: { clientId: 'client-2' } }]);
+      expect(await exported('client-2')).toMatchObject([{ clientId: 'client-2' }]);
     });
 
     it('lists more clients than a page holds, each once and with its own details', async () => {
@@ -147,7 +146,7 @@ export function describeClientStore(
       await storeAll(many);
       const found = await exported();
       const sorted = many.toSorted((one, other) => (one.clientId < other.clientId ? -1 : 1));
-      expect(found.map(({ client, details }) => [client.clientId, details.resources])).toEqual(
+      expect(found.map(({ clientId, details }) => [clientId, details.resources])).toEqual(
         sorted.map(({ clientId, details }) => [clientId, details.resources]),
       );
     });
@@ -183,7 +182,7 @@ export function describeClientStore(
       const ids = ['A%', 'A%1', 'A_', 'A_1', 'Ab', 'a_', '\\'];
       await storeAll(ids.map((clientId) => ({ ...A_CLIENT, clientId })));
       const listed = async (prefix: string, after?: string) =>
-        (await collect(store.list({ prefix, after }))).map(({ client }) => client.clientId);
+        (await collect(store.list({ prefix, after }))).map(({ clientId }) => clientId);
       expect(await listed('A')).toEqual(['A%', 'A%1', 'A_', 'A_1', 'Ab']);
       expect(await listed('A_')).toEqual(['A_', 'A_1']);
       expect(await listed('A%')).toEqual(['A%', 'A%1']);
@@ -208,7 +207,7 @@ export function describeClientStore(
         expect(await store.remove(clientId)).toBeUndefined();
         expect(await store.change(clientId, secretEdit(lock))).toEqual({ ok: false, problem: 'client_unknown' });
         expect(await store.add({ ...A_CLIENT, clientId })).toMatchObject({
-          client: stored({ ...A_CLIENT, clientId }),
+          ...stored({ ...A_CLIENT, clientId }),
         });
         expect(await clientsOf('client-1')).toEqual([stored(A_CLIENT)]);
       },
@@ -227,7 +226,7 @@ export function describeClientStore(
         secretEdit((secret) => `${secret} changed`),
       );
       const expected = stored({ ...A_CLIENT, clientSecret: `${HASH} changed` });
-      expect(changed).toEqual({ ok: true, value: { client: expected, details: NO_DETAILS } });
+      expect(changed).toEqual({ ok: true, value: { ...expected, details: NO_DETAILS } });
       expect(await list()).toEqual([expected, stored(ANOTHER)]);
     });
 
@@ -265,13 +264,13 @@ export function describeClientStore(
 
     it('removes a client once, and returns what was removed', async () => {
       await storeAll([A_CLIENT, ANOTHER]);
-      expect(await store.remove('client-1')).toMatchObject({ client: stored(A_CLIENT) });
+      expect(await store.remove('client-1')).toMatchObject({ ...stored(A_CLIENT) });
       expect(await store.remove('client-1')).toBeUndefined();
       expect(await list()).toEqual([stored(ANOTHER)]);
     });
 
     it('stores a client with its details unchanged, and finds them', async () => {
-      const added = { client: stored(A_CLIENT), details: STORED_DETAILS };
+      const added = { ...stored(A_CLIENT), details: STORED_DETAILS };
       expect(await store.add({ ...A_CLIENT, details: DETAILS })).toEqual(added);
       await store.add(ANOTHER);
       expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
@@ -292,7 +291,7 @@ export function describeClientStore(
         token_lifetime_seconds: null,
         owner: null,
       };
-      const seen: ChangeableClient[] = [];
+      const seen: StoredClient[] = [];
       const changed = await store.change('client-1', (client) => {
         seen.push(client);
         return success({ clientSecret: NO_SECRET, details: next });
@@ -300,7 +299,7 @@ export function describeClientStore(
       expect(seen).toMatchObject([{ ...A_CLIENT, details: STORED_DETAILS }]);
       const expected = { ...next, keys: [{ jwk: ANOTHER_KEY, key_id: expect.stringMatching(/^[\w-]{43}$/) }] };
       const client = stored({ ...A_CLIENT, clientSecret: NO_SECRET });
-      expect(changed).toEqual({ ok: true, value: { client, details: expected } });
+      expect(changed).toEqual({ ok: true, value: { ...client, details: expected } });
       expect(await clientsOf('client-1')).toEqual([client]);
       expect(await detailsOf('client-1')).toEqual(expected);
       expect(await detailsOf('client-2')).toEqual(STORED_DETAILS);
@@ -386,7 +385,7 @@ export function describeClientStore(
       );
       const winners = saves.filter((added) => added !== undefined);
       expect(winners).toHaveLength(1);
-      expect(await clientsOf('client-1')).toEqual([winners[0]?.client]);
+      expect(await clientsOf('client-1')).toEqual(winners.map(columnsOf));
     });
 
     it('loses no change if many are made at the same time', async () => {
@@ -442,24 +441,24 @@ export function describeClientStore(
     });
 
     describe('and its changes', () => {
-      const BEFORE = { client: stored(A_CLIENT), details: STORED_DETAILS };
+      const BEFORE = { ...stored(A_CLIENT), details: STORED_DETAILS };
       const LOCKED = { ...A_CLIENT, clientSecret: lock(HASH) };
 
       it.each<[string, () => Promise<unknown>, object]>([
         [
           'a new client',
           () => store.add({ ...ANOTHER, details: DETAILS }),
-          { kind: 'client', after: { client: stored(ANOTHER), details: STORED_DETAILS } },
+          { kind: 'client', after: { ...stored(ANOTHER), details: STORED_DETAILS } },
         ],
         [
           'another secret',
           () => store.change('client-1', secretEdit(lock)),
-          { kind: 'client', before: BEFORE, after: { client: stored(LOCKED), details: STORED_DETAILS } },
+          { kind: 'client', before: BEFORE, after: { ...stored(LOCKED), details: STORED_DETAILS } },
         ],
         [
           'other details',
           () => store.change('client-1', withoutDetails),
-          { kind: 'client', before: BEFORE, after: { client: stored(A_CLIENT), details: NO_DETAILS } },
+          { kind: 'client', before: BEFORE, after: { ...stored(A_CLIENT), details: NO_DETAILS } },
         ],
         ['a removed client', () => store.remove('client-1'), { kind: 'client', before: BEFORE }],
         [
@@ -511,8 +510,8 @@ export function describeClientStore(
       async function planned(ids: readonly string[], next: Partial<NewClient>, changes: readonly string[]) {
         const plan = await store.startPlan();
         const found = await plan.find(ids);
-        const clients = found.map(({ client: { id: _id, ...client }, details, version }) => {
-          return { ...client, details, ...next, plan: { action: 'changed' as const, version, changes } };
+        const clients = found.map(({ id: _id, version, ...client }) => {
+          return { ...client, ...next, plan: { action: 'changed' as const, version, changes } };
         });
         await plan.add(clients);
         return plan;
@@ -522,7 +521,7 @@ export function describeClientStore(
         await storeAll([OWNED, ANOTHER]);
         const plan = await store.startPlan();
         const found = await plan.find(['client-1', 'CLIENT-2', 'client-3', '']);
-        expect(found).toMatchObject([{ client: stored(A_CLIENT), details: STORED_DETAILS }]);
+        expect(found).toMatchObject([{ ...stored(A_CLIENT), details: STORED_DETAILS }]);
         expect(await plan.find([])).toEqual([]);
       });
 
@@ -672,9 +671,9 @@ export function describeClientStore(
       return stores;
     }
 
-    async function clientsOf(clientId: string): Promise<readonly ClientRegistrationFields[]> {
+    async function clientsOf(clientId: string): Promise<readonly ClientColumns[]> {
       const found = await store.find(clientId);
-      return found === undefined ? [] : [found.client];
+      return found === undefined ? [] : [columnsOf(found)];
     }
 
     async function detailsOf(clientId: string, found = store): Promise<StoredDetails> {
@@ -685,8 +684,8 @@ export function describeClientStore(
       return collect(store.list({ prefix }));
     }
 
-    async function list(): Promise<readonly ClientRegistrationFields[]> {
-      return (await exported()).map(({ client }) => client);
+    async function list(): Promise<readonly ClientColumns[]> {
+      return (await exported()).map(columnsOf);
     }
 
     /** Applies a plan that adds these clients, or replaces all of them. */
@@ -697,7 +696,7 @@ export function describeClientStore(
     async function planFor(given: readonly NewClient[], into = store): Promise<ClientPlan> {
       const plan = await into.startPlan();
       const found = await plan.find(given.map(({ clientId }) => clientId));
-      const versions = new Map(found.map(({ client, version }) => [client.clientId, version]));
+      const versions = new Map(found.map(({ clientId, version }) => [clientId, version]));
       const planned = given.map((client): PlannedClient => {
         const version = versions.get(client.clientId);
         const changes = ['client_name', ...Object.keys(client.details ?? {})];
@@ -719,6 +718,10 @@ export function describeClientStore(
 
 function added(client: NewClient): PlannedClient {
   return { ...client, plan: { action: 'added', version: undefined, changes: [] } };
+}
+
+function columnsOf({ details: _details, problem: _problem, ...columns }: StoredClient): ClientColumns {
+  return columns;
 }
 
 function stored(client: NewClient) {

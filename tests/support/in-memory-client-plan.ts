@@ -64,8 +64,7 @@ export class InMemoryClientPlan implements ClientPlan {
   }
 
   async prune(owner: string): Promise<void> {
-    for (const { client, version } of this.#others(owner)) {
-      const { clientId } = client;
+    for (const { clientId, version } of this.#others(owner)) {
       this.#planned.set(clientId, { clientId, action: 'removed', version, changes: [], position: this.#count });
     }
   }
@@ -94,7 +93,7 @@ export class InMemoryClientPlan implements ClientPlan {
 
   /** Nothing else runs meanwhile. */
   async apply(source: PlanSource, pruned?: string): Promise<Result<PlanCounts, 'plan_outdated'>> {
-    const versions = new Map(this.#find(this.#planned.keys()).map(({ client, version }) => [client.clientId, version]));
+    const versions = new Map(this.#find(this.#planned.keys()).map(({ clientId, version }) => [clientId, version]));
     const isOutdated = [...this.#planned.values()].some(({ clientId, version }) => versions.get(clientId) !== version);
     if (isOutdated || (pruned !== undefined && this.#others(pruned).length > 0)) return failure('plan_outdated');
     const counts = this.#counts();
@@ -114,7 +113,7 @@ export class InMemoryClientPlan implements ClientPlan {
   /** The clients of an owner that are not in the plan. */
   #others(owner: string): readonly VersionedClient[] {
     const found = this.#find(this.#access.stored.keys());
-    return found.filter(({ client, details }) => details.owner === owner && !this.#planned.has(client.clientId));
+    return found.filter(({ clientId, details }) => details.owner === owner && !this.#planned.has(clientId));
   }
 }
 

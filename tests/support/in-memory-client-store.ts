@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import type {
-  ChangeableClient,
   ClientChange,
   ClientEdit,
   ClientPlan,
@@ -63,14 +62,14 @@ export class InMemoryClientStore implements ClientStore {
 
   async change<Problem>(
     clientId: string,
-    edit: (stored: ChangeableClient) => Result<ClientEdit, Problem>,
+    edit: (stored: StoredClient) => Result<ClientEdit, Problem>,
   ): Promise<Result<StoredClient, Problem | 'client_unknown'>> {
     const before = this.#clients.get(clientId);
     if (before === undefined) return failure('client_unknown');
-    const edited = edit({ ...before.client, details: before.details });
+    const edited = edit(before);
     if (!edited.ok) return edited;
     const { details: next = before.details, ...fields } = edited.value;
-    const after = { client: { ...before.client, ...fields }, details: withKeyIds(next) };
+    const after = { ...before, ...fields, details: withKeyIds(next) };
     if (!isDeepStrictEqual(before, after)) this.#record({ before, after });
     this.#clients.set(clientId, after);
     return success(after);
@@ -84,8 +83,8 @@ export class InMemoryClientStore implements ClientStore {
   }
 
   #stored({ details, ...client }: NewClient): StoredClient {
-    const id = this.#clients.get(client.clientId)?.client.id ?? this.#ids.uuid();
-    return { client: { ...client, id }, details: withKeyIds({ ...NO_DETAILS, ...details }) };
+    const id = this.#clients.get(client.clientId)?.id ?? this.#ids.uuid();
+    return { ...client, id, details: withKeyIds({ ...NO_DETAILS, ...details }) };
   }
 
   #recordParts(change: PlanChange): void {

@@ -41,9 +41,9 @@ async function* exported(
   let [count, missing] = [0, 0];
   for await (const page of exportClients({ prefix })) {
     const texts: string[] = [];
-    for (const { client, details, problem } of page) {
-      if (owner !== undefined && details.owner !== owner) continue;
-      const entry = problem === null ? formatClient({ ...client, details }) : failure([problem]);
+    for (const { problem, ...client } of page) {
+      if (owner !== undefined && client.details.owner !== owner) continue;
+      const entry = problem === null ? formatClient(client) : failure([problem]);
       if (entry.ok) texts.push(`${count + texts.length === 0 ? '[' : ','}\n${entry.value}`);
       else {
         missing += 1;

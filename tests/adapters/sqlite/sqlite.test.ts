@@ -90,7 +90,7 @@ describe('the repository of clients', () => {
     const store = new SqlClientStore(openClientsFile(file.path), readDetails);
     const pages = [];
     for await (const page of store.list({ prefix: '' })) pages.push(page);
-    expect(pages).toMatchObject([[{ client: { clientId: 'client-1' }, problem: expect.stringContaining('details') }]]);
+    expect(pages).toMatchObject([[{ clientId: 'client-1', problem: expect.stringContaining('details') }]]);
     await store.close();
   });
 
