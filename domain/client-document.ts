@@ -3,24 +3,6 @@ import type { FederatedSubject, NamedSecret, SHOWN_OF_SECRET } from './client-de
 import type { ClientFields, RecordedFields } from './client-fields.ts';
 import type { RegisteredResource } from './resource-indicator.ts';
 
-/**
- * A registration as an operator sees it, valid or not: what `--json` prints and the audit log records, in the names of a
- * clients file (RFC 7591 section 2). Never contains a secret or a hash.
- */
-export interface ClientDocument {
-  /** The id of the registration, as text: a table's may be beyond 2^53. */
-  readonly id: string;
-  readonly client_id: string;
-  readonly client_name: string;
-  readonly scope: string;
-  /** `broken` and `disabled` clients get no token. */
-  readonly state: 'enabled' | 'disabled' | 'broken';
-  /** log2 of the rounds, also of a locked hash; null if the secret without an id is not a BCrypt encoding, or there is none. */
-  readonly bcrypt_cost: number | null;
-  /** The rule that the registration breaks, so that the service refuses the client; null if it breaks none. */
-  readonly problem: string | null;
-}
-
 /** When something stops authenticating its client. */
 export interface ExpiryDocument {
   /** Seconds since the epoch; null if it never expires. */
@@ -48,8 +30,22 @@ interface KeyDocument extends ExpiryDocument {
   readonly algorithms: readonly string[];
 }
 
-/** How a client authenticates, what it may name as a resource, and what its tokens have. */
-export interface CredentialsDocument extends ClientFields {
+/**
+ * A client as an operator sees it, valid or not: what `--json` prints and the audit log records, in the names of a
+ * clients file (RFC 7591 section 2). Never contains a secret or a hash.
+ */
+export interface ClientDocument extends ClientFields {
+  /** The id of the registration, as text: a table's may be beyond 2^53. */
+  readonly id: string;
+  readonly client_id: string;
+  readonly client_name: string;
+  readonly scope: string;
+  /** `broken` and `disabled` clients get no token. */
+  readonly state: 'enabled' | 'disabled' | 'broken';
+  /** log2 of the rounds, also of a locked hash; null if the secret without an id is not a BCrypt encoding, or there is none. */
+  readonly bcrypt_cost: number | null;
+  /** The rule that the registration breaks, so that the service refuses the client; null if it breaks none. */
+  readonly problem: string | null;
   /** The methods for which the client has something that is valid now, whatever the service has switched on. */
   readonly authentication_methods: readonly AuthenticationMethod[];
   readonly secrets: readonly SecretDocument[];
@@ -60,8 +56,7 @@ export interface CredentialsDocument extends ClientFields {
 
 /** What the audit log says of a client: its secrets only by their public ids and names, its keys only by their ids. */
 export interface RecordedClient
-  extends Pick<ClientDocument, 'client_name' | 'scope' | 'state' | 'bcrypt_cost'>,
-    Pick<CredentialsDocument, 'federated_subjects' | 'resources'>,
+  extends Pick<ClientDocument, 'client_name' | 'scope' | 'state' | 'bcrypt_cost' | 'federated_subjects' | 'resources'>,
     RecordedFields {
   readonly secrets: readonly RecordedSecret[];
   readonly keys: readonly Pick<KeyDocument, 'key_id' | 'kid' | 'expires_at'>[];

@@ -8,13 +8,14 @@ import {
   type NamedSecret,
   type SecretMarks,
 } from '../../domain/client-details.ts';
+import type { ClientDocument } from '../../domain/client-document.ts';
 import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
 import { uriOf } from '../../domain/resource-indicator.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
 import type { ClientEdit, ClientStore, StoredClient } from '../ports/client-store.ts';
 import type { IdGenerator } from '../ports/id-generator.ts';
-import { type DescribedClient, describeClient, hasSecretWithoutId } from './describe-client.ts';
+import { describeClient, hasSecretWithoutId } from './describe-client.ts';
 import { type NamedSecretRequest, newSecret, type SecretParts, type SecretRequest } from './new-secret.ts';
 
 /** Valid secrets that a client may have: the one in use, and the one that replaces it. */
@@ -68,7 +69,8 @@ export type ChangeProblem =
   | DetailsProblem;
 
 /** A client after a change. */
-export interface ChangedClient extends DescribedClient {
+export interface ChangedClient {
+  readonly client: ClientDocument;
   /** Whether the secret without an id is another text, such as one with a lock. */
   readonly changed: boolean;
   /** A new secret, which cannot be read again: only its hash is stored. */
@@ -107,9 +109,9 @@ export async function changeClient(
     return edited;
   });
   if (!found.ok) return found;
-  const described = describeClient(found.value, clock.now());
-  const isStillLocked = 'state' in request && request.state === 'enabled' && described.client.state === 'disabled';
-  return isStillLocked && !changed ? failure('hash_missing') : success({ ...described, changed, secret });
+  const client = describeClient(found.value, clock.now());
+  const isStillLocked = 'state' in request && request.state === 'enabled' && client.state === 'disabled';
+  return isStillLocked && !changed ? failure('hash_missing') : success({ client, changed, secret });
 }
 
 async function giving(parts: ManagementParts, request: SecretRequest | NamedSecretRequest) {

@@ -75,9 +75,8 @@ function eventOf(changed: ClientChange & { readonly kind: 'client' }, common: Ch
 
 function recorded(stored: StoredClient | undefined, now: number): RecordedClient | undefined {
   if (stored === undefined) return undefined;
-  const { client, credentials } = describeClient(stored, now);
-  const { client_name, scope, state, bcrypt_cost } = client;
-  const { secrets, keys, federated_subjects, resources } = credentials;
+  const client = describeClient(stored, now);
+  const { client_name, scope, state, bcrypt_cost, secrets, keys, federated_subjects, resources } = client;
   return {
     client_name,
     scope,
@@ -87,7 +86,7 @@ function recorded(stored: StoredClient | undefined, now: number): RecordedClient
     keys: keys.map(({ key_id, kid, expires_at }) => ({ key_id, kid, expires_at })),
     federated_subjects,
     resources,
-    ...recordedFieldsOf(credentials),
+    ...recordedFieldsOf(client),
   };
 }
 

@@ -23,16 +23,13 @@ export function createClientManagement(parts: ManagementParts & PlanParts) {
     showClient: async (clientId: string) => described(await store.find(clientId)),
     changeClient: (clientId: string, request: ChangeRequest) => changeClient(parts, clientId, request),
     /** Describes the client as it was. Tokens that it holds stay valid until they expire. */
-    removeClient: async (clientId: string) => {
-      const removed = described(await store.remove(clientId));
-      return removed.ok ? success(removed.value.client) : removed;
-    },
+    removeClient: async (clientId: string) => described(await store.remove(clientId)),
     planClients: (batches: AsyncIterable<readonly ImportEntry[]>, options: PlanOptions) =>
       planClients(parts, batches, options),
     /** Everything that is stored of clients, page by page, and why the service refuses a client, or null. A storage that changes meanwhile is seen as it is when a page is read. */
     async *exportClients(range: ClientRange) {
       for await (const page of store.list(range)) {
-        yield page.map((stored) => ({ ...stored, problem: describeClient(stored, clock.now()).client.problem }));
+        yield page.map((stored) => ({ ...stored, problem: describeClient(stored, clock.now()).problem }));
       }
     },
     /** The id that somebody probably meant by one that no client has. Reads two pages of clients at most. */

@@ -1,38 +1,17 @@
 import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
 import { hasExpired, type NamedSecret, SHOWN_OF_SECRET } from '../../domain/client-details.ts';
-import type {
-  ClientDocument,
-  CredentialsDocument,
-  ExpiryDocument,
-  RecordedSecret,
-} from '../../domain/client-document.ts';
+import type { ClientDocument, ExpiryDocument, RecordedSecret } from '../../domain/client-document.ts';
 import { simpleFieldsOf } from '../../domain/client-fields.ts';
-import {
-  ClientRegistration,
-  type ClientRegistrationFields,
-  describeProblem,
-} from '../../domain/client-registration.ts';
+import { ClientRegistration, describeProblem } from '../../domain/client-registration.ts';
 import { readTokenFields } from '../../domain/details-document.ts';
 import { algorithmsOf } from '../../domain/public-jwk.ts';
 import { isLocked, NO_SECRET, StoredSecret, unlock } from '../../domain/stored-secret.ts';
-import type { StoredClient, StoredDetails } from '../ports/client-store.ts';
+import type { StoredClient } from '../ports/client-store.ts';
 
-/** A client with its credentials, without any secret. */
-export interface DescribedClient {
-  readonly client: ClientDocument;
-  readonly credentials: CredentialsDocument;
-}
-
-/** Describes a client with everything that authenticates it. */
-export function describeClient(stored: StoredClient, now: number): DescribedClient {
-  return {
-    client: describe(stored),
-    credentials: describeCredentials(stored.clientSecret, stored.details, now),
-  };
-}
-
-/** Describes credentials, also those of a disabled client, which come back when it is enabled. */
-function describeCredentials(clientSecret: string, details: StoredDetails, now: number): CredentialsDocument {
+/** Describes a client with everything that authenticates it, also of a disabled one, for when it is enabled. */
+export function describeClient(stored: StoredClient, now: number): ClientDocument {
+  const { id, clientId: client_id, clientName: client_name, scope, clientSecret, details } = stored;
+  const problem = problemOf(stored);
   const own = hasSecretWithoutId(clientSecret) ? [details.clientSecret ?? {}] : [];
   const withoutId: readonly Partial<NamedSecret>[] = own;
   const secrets = [...withoutId, ...details.secrets].map((secret) => {
@@ -46,6 +25,13 @@ function describeCredentials(clientSecret: string, details: StoredDetails, now: 
   });
   const isValid = ({ expired }: ExpiryDocument) => !expired;
   return {
+    id,
+    client_id,
+    client_name,
+    scope,
+    state: isLocked(clientSecret) ? 'disabled' : problem === null ? 'enabled' : 'broken',
+    bcrypt_cost: costOf(unlock(clientSecret)),
+    problem,
     authentication_methods: methodsOf({
       secret: secrets.some(isValid),
       key: keys.some(isValid),
@@ -79,28 +65,15 @@ export function hasSecretWithoutId(stored: string): boolean {
   return StoredSecret.parse(unlock(stored)).kind !== 'unusable';
 }
 
-function describe({ details, problem: ofDetails, ...client }: StoredClient): ClientDocument {
-  const problem = problemOf({ ...client, ...readTokenFields({ ...details }) }) ?? ofDetails ?? null;
-  return {
-    id: client.id,
-    client_id: client.clientId,
-    client_name: client.clientName,
-    scope: client.scope,
-    state: isLocked(client.clientSecret) ? 'disabled' : problem === null ? 'enabled' : 'broken',
-    bcrypt_cost: costOf(unlock(client.clientSecret)),
-    problem,
-  };
-}
-
 /** Null if it is not a BCrypt encoding. */
 function costOf(encoded: string): number | null {
   return StoredSecret.parse(encoded).cost || null;
 }
 
-function problemOf(client: ClientRegistrationFields): string | null {
-  const registration = ClientRegistration.of(client);
+function problemOf({ details, problem, ...client }: StoredClient): string | null {
+  const registration = ClientRegistration.of({ ...client, ...readTokenFields({ ...details }) });
   if (!registration.ok) return describeProblem(registration.problem);
   const stored = unlock(client.clientSecret);
   const isUsable = costOf(stored) !== null || stored === NO_SECRET;
-  return isUsable ? null : 'client_secret must be a BCrypt encoding of cost 4 to 14';
+  return isUsable ? (problem ?? null) : 'client_secret must be a BCrypt encoding of cost 4 to 14';
 }

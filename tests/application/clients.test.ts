@@ -96,7 +96,7 @@ describe('how clients are managed', () => {
     it('stores a client with a hash of its secret, at the given cost, and returns the secret once', async () => {
       expect(await use.add(NEW)).toEqual({
         ok: true,
-        value: { client: ENABLED, credentials: PLAIN, secret: SECRET },
+        value: { client: { ...ENABLED, ...PLAIN }, secret: SECRET },
       });
       expect(await storedSecret()).toMatch(/^\$2b\$04\$.{53}$/);
     });
@@ -128,8 +128,8 @@ describe('how clients are managed', () => {
   describe('showClient and removeClient', () => {
     it('describe the client without its secret', async () => {
       await use.add(NEW);
-      expect(await use.show('c')).toEqual({ ok: true, value: { client: ENABLED, credentials: PLAIN } });
-      expect(await use.remove('c')).toEqual({ ok: true, value: ENABLED });
+      expect(await use.show('c')).toEqual({ ok: true, value: { ...ENABLED, ...PLAIN } });
+      expect(await use.remove('c')).toMatchObject({ ok: true, value: ENABLED });
       expect(await use.show('c')).toEqual(UNKNOWN);
       expect(await use.remove('c')).toEqual(UNKNOWN);
     });
@@ -157,7 +157,7 @@ describe('how clients are managed', () => {
       expect(await (plan.ok && plan.value.apply({ name: 'clients.json', sha256: '0'.repeat(64) }))).toMatchObject({
         ok: true,
       });
-      expect(await use.show('imported')).toMatchObject({ ok: true, value: { client: { client_id: 'imported' } } });
+      expect(await use.show('imported')).toMatchObject({ ok: true, value: { client_id: 'imported' } });
     });
   });
 
@@ -184,7 +184,7 @@ describe('how clients are managed', () => {
       const rotated = await use.change('c', { give: { secret: 'another-secret-of-mine', cost: COST } });
       expect(rotated).toEqual({
         ok: true,
-        value: { client: ENABLED, credentials: PLAIN, changed: true, secret: 'another-secret-of-mine' },
+        value: { client: { ...ENABLED, ...PLAIN }, changed: true, secret: 'another-secret-of-mine' },
       });
       expect(await storedSecret()).not.toBe(before);
     });
@@ -262,7 +262,7 @@ describe('how clients are managed', () => {
       await use.add(NEW);
       const refused = await use.change('c', { set: { clientName: 'Renamed', scope: 'a  b' } });
       expect(refused).toMatchObject({ ok: false, problem: { field: 'scope' } });
-      expect(await use.show('c')).toMatchObject({ value: { client: ENABLED } });
+      expect(await use.show('c')).toMatchObject({ value: ENABLED });
       expect(await use.change('unknown', { set: { clientName: 'x', scope: 'read' } })).toEqual(UNKNOWN);
     });
   });
@@ -271,7 +271,7 @@ describe('how clients are managed', () => {
     const FIELDS: ClientRegistrationFields = { ...REGISTERED_CLIENT, id: '1' };
     const describe = (more: Partial<ClientRegistrationFields>, problem?: string, ofTokens: object = {}) => {
       const details = { ...NO_DETAILS, ...ofTokens };
-      return describeClient({ ...FIELDS, ...more, details, ...(problem && { problem }) }, 0).client;
+      return describeClient({ ...FIELDS, ...more, details, ...(problem && { problem }) }, 0);
     };
     const notBcrypt = 'client_secret must be a BCrypt encoding of cost 4 to 14';
     const described = (more: Partial<ClientRegistrationFields>) => {
@@ -355,7 +355,7 @@ describe('how credentials are managed', () => {
   async function shown() {
     const client = await use.showClient('c');
     if (!client.ok) throw new Error(client.problem);
-    return client.value.credentials;
+    return client.value;
   }
 
   describe('addClient', () => {
@@ -365,8 +365,10 @@ describe('how credentials are managed', () => {
       expect(added).toMatchObject({
         ok: true,
         value: {
-          client: { state: 'enabled', bcrypt_cost: null, problem: null },
-          credentials: {
+          client: {
+            state: 'enabled',
+            bcrypt_cost: null,
+            problem: null,
             authentication_methods: ['private_key_jwt'],
             secrets: [],
             keys: [{ key_id: KEY_ID, algorithms: ['EdDSA'] }],

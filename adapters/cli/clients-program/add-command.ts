@@ -3,6 +3,7 @@ import type { AddedClient, NewClientRequest } from '../../../application/clients
 import type { Clock } from '../../../application/ports/clock.ts';
 import { AUTHENTICATION_METHODS, type AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import { withoutEmpty } from '../../../domain/client-details.ts';
+import { simpleFieldsOf } from '../../../domain/client-fields.ts';
 import { EXIT, type Output, Problem } from '../outcome.ts';
 import { type Input, readSecret } from '../read-secret.ts';
 import { accepted, type ClientCommand, PROGRAM_NAME } from './client-command.ts';
@@ -88,12 +89,13 @@ async function requestOf(options: AddOptions, stdin: Input, clock: Clock): Promi
   return { ...client, secret, details: common };
 }
 
-/** A client with a secret without an id and nothing else is shown without its credentials. */
-function outputFor({ client, credentials, secret }: AddedClient, { secretStdin }: AddOptions): Output {
-  const { authentication_methods: _methods, secrets, ...others } = credentials;
-  const isPlain =
-    Object.keys(withoutEmpty(others)).length === 0 && secrets.every(({ secret_id }) => secret_id === null);
-  const shown = { client, secret: secretStdin ? undefined : secret, ...(!isPlain && { credentials }) };
+/** A client with a secret without an id and nothing else is shown briefly. */
+function outputFor({ client, secret }: AddedClient, { secretStdin }: AddOptions): Output {
+  const { secrets, keys, federated_subjects, resources, ...others } = client;
+  const details = { keys, federated_subjects, resources, ...simpleFieldsOf(others) };
+  const isBrief =
+    Object.keys(withoutEmpty(details)).length === 0 && secrets.every(({ secret_id }) => secret_id === null);
+  const shown = { client, isBrief, secret: secretStdin ? undefined : secret };
   return clientOutput(shown, [`Client ${client.client_id} is added.`]);
 }
 

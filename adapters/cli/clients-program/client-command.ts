@@ -55,8 +55,8 @@ export async function changed(
   if (!result.ok && typeof result.problem === 'object' && 'kind' in result.problem) {
     throw new Problem(EXIT.refused, `${describeDetailsProblem(result.problem)} Client ${clientId} is not changed.`);
   }
-  const client = await accepted(clients, clientId, result);
-  return clientOutput(client, [`Client ${clientId} ${said}.`, ...warningOfOwner(client.credentials)]);
+  const { client } = await accepted(clients, clientId, result);
+  return clientOutput({ client }, [`Client ${clientId} ${said}.`, ...warningOfOwner(client)]);
 }
 
 const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string>, (clientId: string) => string>> = {

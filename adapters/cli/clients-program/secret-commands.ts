@@ -49,14 +49,14 @@ export const ROTATE_COMMAND: ClientCommand<RotateOptions> = {
     const clients = await open();
     const give = keepOldSeconds === undefined ? { secret, cost } : { keepOldSeconds, cost };
     const rotated = await accepted(clients, clientId, clients.changeClient(clientId, { give }));
-    const { client, credentials } = rotated;
+    const { client } = rotated;
     const stillDisabled = client.state === 'disabled' ? ' It stays disabled.' : '';
     const shown = {
       client,
+      isBrief: keepOldSeconds === undefined,
       secret: secretStdin ? undefined : rotated.secret,
-      ...(keepOldSeconds !== undefined && { credentials }),
     };
-    const messages = [`Client ${clientId} has a new secret.${stillDisabled}`, ...warningOfOwner(credentials)];
+    const messages = [`Client ${clientId} has a new secret.${stillDisabled}`, ...warningOfOwner(client)];
     yield clientOutput(shown, messages);
   },
 };
@@ -87,8 +87,8 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
     async *run({ open, clock }, { name, cost, ...options }, clientId = '') {
       const give = { name, expiresAt: expiryOf(options, clock), cost };
       const clients = await open();
-      const client = await accepted(clients, clientId, clients.changeClient(clientId, { give }));
-      yield clientOutput(client, [`Client ${clientId} has another secret.`, ...warningOfOwner(client.credentials)]);
+      const given = await accepted(clients, clientId, clients.changeClient(clientId, { give }));
+      yield clientOutput(given, [`Client ${clientId} has another secret.`, ...warningOfOwner(given.client)]);
     },
   },
   {
@@ -100,8 +100,7 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
     options: [JSON_OPTION],
     async *run({ open }, _options, clientId = '') {
       const clients = await open();
-      const { credentials } = await accepted(clients, clientId, clients.showClient(clientId));
-      yield secretsOutput(credentials);
+      yield secretsOutput(await accepted(clients, clientId, clients.showClient(clientId)));
     },
   },
   {

@@ -1,7 +1,7 @@
 import { JSON_OPTION } from '../command-program.ts';
 import { outputOf } from '../text-table.ts';
 import { accepted, type ClientCommand, PROGRAM_NAME } from './client-command.ts';
-import { clientOutput } from './client-output.ts';
+import { clientOutput, registrationOf } from './client-output.ts';
 
 /** `show`, `disable`, `enable` and `remove`. */
 export const STATE_COMMANDS: readonly ClientCommand[] = [
@@ -14,7 +14,7 @@ export const STATE_COMMANDS: readonly ClientCommand[] = [
     options: [JSON_OPTION],
     async *run({ open }, _options, clientId = '') {
       const clients = await open();
-      yield clientOutput(await accepted(clients, clientId, clients.showClient(clientId)));
+      yield clientOutput({ client: await accepted(clients, clientId, clients.showClient(clientId)) });
     },
   },
   {
@@ -39,7 +39,7 @@ export const STATE_COMMANDS: readonly ClientCommand[] = [
     async *run({ open }, _options, clientId = '') {
       const clients = await open();
       const removed = await accepted(clients, clientId, clients.removeClient(clientId));
-      yield outputOf({ ...removed, state: 'removed' }, [`Client ${clientId} is removed.`]);
+      yield outputOf({ ...registrationOf(removed), state: 'removed' }, [`Client ${clientId} is removed.`]);
     },
   },
 ];
@@ -53,7 +53,7 @@ function stateCommand(name: string, state: 'disabled' | 'enabled', unchanged: st
       const clients = await open();
       const changing = clients.changeClient(clientId, { state });
       const { client, changed: isChanged } = await accepted(clients, clientId, changing);
-      yield clientOutput({ client }, [`Client ${clientId} ${isChanged ? `is ${state}.` : unchanged}`]);
+      yield clientOutput({ client, isBrief: true }, [`Client ${clientId} ${isChanged ? `is ${state}.` : unchanged}`]);
     },
   } satisfies Partial<ClientCommand>;
 }
