@@ -21,6 +21,9 @@ const UNIT = [
   ...['files', 'jwt', 'memory', 'prom-client', 'secrets', 'sqlite', 'tracing'].map((name) => `adapters/${name}`),
 ];
 
+/** The suites of tests/faults that flood a service, or measure time or memory: nothing else runs beside them. */
+const ALONE = ['forged-assertions', 'heap-growth', 'memory', 'repeated-requests', 'thread-pool', 'timing'];
+
 /** What all suites need. */
 export const common = {
   testEnvironment: 'node',
@@ -52,7 +55,12 @@ export default {
       'tests/**/*.test.ts',
       UNIT.map((folder) => `<rootDir>/tests/${folder}/`),
     ),
-    project('faults', 'tests/faults/*.fault.ts'),
+    project(
+      'faults',
+      'tests/faults/*.fault.ts',
+      ALONE.map((name) => `<rootDir>/tests/faults/${name}\\.`),
+    ),
+    project('alone', `tests/faults/{${ALONE}}.fault.ts`),
     // Contracts, clients and verifiers that need packages of lab/; and those in other languages, whose packages are installed
     // into temporary folders.
     project('lab', 'lab/{interoperation,pact}/*.test.ts'),

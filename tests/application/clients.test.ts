@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { auditLine } from '../../adapters/log/json-audit-log.ts';
 import { bcryptEncoder, bcryptMatcher } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
@@ -31,9 +31,19 @@ import { atOnce } from '../support/at-once.ts';
 import { collect } from '../support/collect.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { InMemoryChangeLog } from '../support/in-memory-audit-log.ts';
-import { InMemoryClientStore } from '../support/in-memory-client-store.ts';
 import { REGISTERED_CLIENT } from '../support/registered-client.ts';
 import { secretEdit } from '../support/secret-edit.ts';
+import { openSqliteStore, type SqliteStore } from '../support/sqlite-file.ts';
+
+/** Of the test that runs, if it needs one. */
+let store: SqliteStore;
+const opened: SqliteStore[] = [];
+afterEach(() => opened.pop()?.close());
+
+async function openStore(recorder?: RecordChanges<ClientChange>): Promise<void> {
+  store = await openSqliteStore(recorder);
+  opened.push(store);
+}
 
 const NO_TOKEN_FIELDS = { claims: {}, token_lifetime_seconds: null, owner: null };
 
@@ -43,7 +53,7 @@ describe('how clients are managed', () => {
   const SECRET = 'a-secret-of-16-bytes';
   const NEW = { clientId: 'c', clientName: 'A client', scope: 'read write', secret: { secret: SECRET, cost: COST } };
   const ENABLED = {
-    id: expect.stringMatching(UUID),
+    id: expect.stringMatching(/^\d+$/),
     client_id: 'c',
     client_name: 'A client',
     scope: 'read write',
@@ -65,13 +75,13 @@ describe('how clients are managed', () => {
   const UNKNOWN = { ok: false, problem: 'client_unknown' };
 
   let use: ReturnType<typeof useCases>;
-  beforeEach(() => {
+  beforeEach(async () => {
+    await openStore();
     use = useCases();
   });
 
   function useCases() {
     const ids = new RandomIdGenerator();
-    const store = new InMemoryClientStore(ids);
     const clock = new FixedClock();
     const sources = { clock, generateSecret: randomSecret, ids };
     const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
@@ -324,12 +334,11 @@ describe('how credentials are managed', () => {
   const SUBJECT = { issuer: 'https://issuer.example', subject: 'billing', claims: {} };
 
   let clock: FixedClock;
-  let store: InMemoryClientStore;
   let use: ReturnType<typeof createClientManagement>;
-  beforeEach(() => {
+  beforeEach(async () => {
     clock = new FixedClock();
     const ids = new RandomIdGenerator();
-    store = new InMemoryClientStore(ids);
+    await openStore();
     const sources = { clock, generateSecret: randomSecret, ids };
     const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
     use = createClientManagement({ store, ...hashes, checkRule: weaknessByName, ...sources });
@@ -640,13 +649,12 @@ describe('clientChangeEvents', () => {
   const ANOTHER_HASH = `${A_CLIENT.clientSecret.slice(0, -1)}x`;
 
   let changeLog: InMemoryChangeLog;
-  let store: InMemoryClientStore;
   let recorder: RecordChanges<ClientChange>;
-  beforeEach(() => {
+  beforeEach(async () => {
     changeLog = new InMemoryChangeLog();
     const ids = new RandomIdGenerator();
     recorder = new RecordChanges({ changeLog, clock: new FixedClock(NOW), ids }, clientChangeEvents);
-    store = new InMemoryClientStore(ids, recorder);
+    await openStore(recorder);
   });
 
   it('records a new client, a change and a removal, each with its own id', async () => {
@@ -839,9 +847,8 @@ describe('planClients', () => {
   const SUBJECT = { issuer: 'https://issuer.example', subject: 'a', claims: { '/team': 'b' } };
   const checkRule: CheckRule = ({ subject }) => (subject === 'weak' ? 'matches everybody' : undefined);
 
-  let store: InMemoryClientStore;
-  beforeEach(() => {
-    store = new InMemoryClientStore(new RandomIdGenerator());
+  beforeEach(async () => {
+    await openStore();
   });
 
   function client(clientId: string, more: Partial<NewClient> = {}): NewClient {

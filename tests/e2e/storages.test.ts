@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { decodeJwt } from 'jose';
 import type { ClientRow } from '../../application/client-lookup.ts';
 import { manageClients } from '../../config/programs/clients-program.ts';
 import { inspectService } from '../../config/programs/doctor.ts';
@@ -18,7 +17,7 @@ import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { clientsTable } from '../support/clients-table.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { freePort } from '../support/free-port.ts';
-import { type HttpResponse, requestToken, send } from '../support/http.ts';
+import { requestToken, send } from '../support/http.ts';
 import { problemsIn } from '../support/problems.ts';
 import { runProgram } from '../support/program.ts';
 import { readSamples, total } from '../support/read-samples.ts';
@@ -400,31 +399,6 @@ describe('registrations in a file of SQLite', () => {
       expect(await withSecret(second)).toEqual([401]);
     });
 
-    it('gives its tokens the claims, the lifetime and the scopes of one API that update sets', async () => {
-      const client = ['add', 'tenant', '--name', 'Tenant', '--scope', 'read write', '--cost', '4'];
-      const { client_secret } = await run(...client, '--token-claims', '{"tenant":"acme","groups":["a","b"]}');
-      const form = { grant_type: 'client_credentials', client_id: 'tenant', client_secret: String(client_secret) };
-      const token = async (more = {}) => {
-        const { access_token, ...response } = (await requestToken(service.url, { ...form, ...more })).json();
-        return { ...response, ...decodeJwt(String(access_token)) };
-      };
-      expect(await token()).toMatchObject({ tenant: 'acme', groups: ['a', 'b'] });
-      await run('update', 'tenant', '--token-claims', '{"plan":"gold"}', '--token-lifetime', '60');
-      const changed = await token();
-      expect(changed).toMatchObject({ plan: 'gold', expires_in: 60 });
-      expect(changed).not.toHaveProperty('tenant');
-      const resource = 'https://api.test/';
-      await run('update', 'tenant', '--add-resource', resource, '--resource-scope', 'read');
-      expect(await token({ resource, scope: 'read' })).toMatchObject({ scope: 'read', aud: resource });
-      expect((await requestToken(service.url, { ...form, resource, scope: 'write' })).json()).toMatchObject({
-        error: 'invalid_scope',
-      });
-      await run('update', 'tenant', '--token-claims', '', '--token-lifetime', '0');
-      const last = await token();
-      expect(last).toMatchObject({ expires_in: 300 });
-      expect(last).not.toHaveProperty('plan');
-    });
-
     it('accepts a signed assertion once', async () => {
       const jwks = join(folder, 'keys.json');
       await writeFile(jwks, JSON.stringify({ keys: [KEY.jwk] }));
@@ -472,27 +446,6 @@ describe('registrations in a file of SQLite', () => {
       );
       expect([explained.exitCode, explained.stderr]).toEqual([0, expect.stringContaining('workload')]);
     });
-
-    it('imports and lists', async () => {
-      const file = join(folder, 'clients.json');
-      const imported = Array.from({ length: 1_200 }, (_, number) => ({
-        client_id: `imported-${number}`,
-        client_name: 'Imported',
-        client_secret: '$2b$04$1a0o6Bc5JolBzzqrgo7CPeXkdMBwN8LGiwUfu.MrnWzF4mbUTljwy',
-        scope: 'read',
-      }));
-      await writeFile(file, JSON.stringify(imported));
-      expect((await clients(['import', file])).exitCode).toBe(0);
-      expect((await clients(['import', file])).exitCode).not.toBe(0);
-      expect((await clients(['import', file, '--replace'])).exitCode).toBe(0);
-      const listed = JSON.parse((await clients(['list', '--prefix', 'imported-', '--json'])).stdout);
-      expect(listed).toHaveLength(1_200);
-    });
-
-    it('is ready with the dependency that a database has', async () => {
-      const ready = await (await fetch(`${service.managementUrl}/readyz`)).json();
-      expect(JSON.stringify(ready)).toContain('client repository');
-    });
   });
 
   describe('npm run doctor', () => {
@@ -506,51 +459,6 @@ describe('registrations in a file of SQLite', () => {
         /PROBLEM +database +\S+none\.db does not exist\s+-> npm run migrate creates it/,
       );
     });
-  });
-});
-
-describe('a client that is managed with the program', () => {
-  let database: TestDatabase;
-  let service: ServiceUnderTest;
-  let clients: RunClients;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    clients = clientsInProcess(database.url);
-    const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, ...PATIENT };
-    service = await startServiceUnderTest({ environment });
-  }, 120_000);
-  afterAll(async () => {
-    await service.stop();
-    await database.drop();
-  });
-
-  function ask(clientSecret: string): Promise<HttpResponse> {
-    const form = { grant_type: 'client_credentials', client_id: 'billing', client_secret: clientSecret };
-    return requestToken(service.url, form);
-  }
-
-  async function secretOf(...args: readonly string[]): Promise<string> {
-    return String((await clients([...args, '--cost', '4', '--json'])).json()['client_secret']);
-  }
-
-  it('gets tokens from the running service, and each change takes effect at the next request', async () => {
-    const first = await secretOf('add', 'billing', '--name', 'Billing', '--scope', 'read write');
-    expect((await ask(first)).json()).toMatchObject({ token_type: 'Bearer', access_token: expect.any(String) });
-
-    const second = await secretOf('rotate', 'billing');
-    expect((await ask(first)).status).toBe(401);
-    expect((await ask(second)).status).toBe(200);
-
-    await clients(['disable', 'billing']);
-    const refused = await ask(second);
-    expect([refused.status, refused.text]).toEqual([401, '{"error":"invalid_client"}']);
-
-    await clients(['enable', 'billing']);
-    expect((await ask(second)).status).toBe(200);
-
-    await clients(['remove', 'billing']);
-    expect((await ask(second)).status).toBe(401);
   });
 });
 

@@ -7,8 +7,13 @@ import { CLIENTS_NODE_OPTIONS, peakMemoryOf, REPORT_PEAK_MEMORY, writeClientsFil
 import { DatabaseServer } from '../support/database-server.ts';
 import { runProgram } from '../support/program.ts';
 
-const CLIENTS = 1_000_000;
-const MEMORY_MAX_MIB = 286; // 300 MB
+/** BULK_CLIENTS=1000000 checks what docs/managing-clients.md says of a million. */
+const CLIENTS = Number(process.env['BULK_CLIENTS'] ?? 100_000);
+/** Less than 160 bytes for each of 100,000 clients, beside what the program needs for one. */
+const SMALL_HEAP = ['--max-old-space-size=32', '--max-semi-space-size=1'];
+const SMALL_MAX_MIB = 180;
+/** 300 MB, with the options of `npm run clients`. */
+const MEMORY_MAX_MIB = 286;
 
 let server: DatabaseServer;
 let folder: string;
@@ -16,7 +21,6 @@ let file: string;
 
 beforeAll(async () => {
   server = await DatabaseServer.create();
-  // With the tables of details, which `list` reads.
   await migrateDatabase(server.urlOf('postgres', 'postgres'));
   folder = await mkdtemp(join(tmpdir(), 'bulk-clients-'));
   file = join(folder, 'clients.json');
@@ -27,78 +31,51 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Runs the program as `npm run clients` does, and checks its memory. The time is only reported. */
-async function run(...args: readonly string[]) {
+async function run(args: readonly string[], nodeOptions: readonly string[] = SMALL_HEAP, maxMib = SMALL_MAX_MIB) {
   const environment = { DATABASE_URL: server.urlOf('postgres', 'postgres') };
-  const nodeArgs = [...CLIENTS_NODE_OPTIONS, ...REPORT_PEAK_MEMORY];
-  const begin = performance.now();
-  await using program = runProgram('config/clients.ts', environment, args, nodeArgs);
+  await using program = runProgram('config/clients.ts', environment, args, [...nodeOptions, ...REPORT_PEAK_MEMORY]);
   const exitCode = await program.ended();
-  const seconds = (performance.now() - begin) / 1_000;
-  const peak = peakMemoryOf(program.stderr());
-  process.stdout.write(`${args[0]} ${args.slice(2).join(' ')}: ${seconds.toFixed(1)} s, ${peak.toFixed(0)} MiB\n`);
-  expect(peak).toBeLessThan(MEMORY_MAX_MIB);
+  expect(peakMemoryOf(program.stderr())).toBeLessThan(maxMib);
   return { exitCode, stderr: program.stderr(), stdout: program.stdout() };
 }
 
-describe('a million clients', () => {
-  it('are imported in 300 MB, and refused the second time with nothing changed', async () => {
-    const imported = await run('import', file);
-    expect(imported.stderr).toContain(`${CLIENTS} added, 0 replaced.`);
-    expect(imported.exitCode).toBe(0);
-    const again = await run('import', file);
-    expect(again.exitCode).toBe(1);
-    expect(again.stderr).toContain('entry 0: client_id is registered already');
-    expect(await server.query('select count(*)::int as count from clients')).toEqual([{ count: CLIENTS }]);
+const succeedsWith = (text: string) => ({ exitCode: 0, stderr: expect.stringContaining(text) });
+const count = () => server.query('select count(*)::int as count from clients');
+
+describe('a hundred thousand clients in a heap of 32 MiB', () => {
+  it('are imported, and refused the second time with nothing changed', async () => {
+    expect(await run(['import', file])).toMatchObject(succeedsWith(`${CLIENTS} added, 0 replaced.`));
+    const again = await run(['import', file]);
+    expect(again).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('entry 0: client_id is registered already'),
+    });
+    expect(await count()).toEqual([{ count: CLIENTS }]);
   }, 400_000);
 
-  it('are listed as JSON in 300 MB', async () => {
-    const { exitCode, stdout } = await run('list', '--json');
+  it('are listed as JSON', async () => {
+    const { exitCode, stdout } = await run(['list', '--json']);
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toHaveLength(CLIENTS);
   }, 400_000);
 
-  it('are replaced in 300 MB', async () => {
-    const { exitCode, stderr } = await run('import', file, '--replace');
-    expect(stderr).toContain(`0 added, ${CLIENTS} replaced.`);
-    expect(exitCode).toBe(0);
+  it('are replaced, also in 300 MB with the options of npm run clients', async () => {
+    const args = ['import', file, '--replace'];
+    expect(await run(args)).toMatchObject(succeedsWith(`0 added, ${CLIENTS} replaced.`));
+    expect((await run(args, CLIENTS_NODE_OPTIONS, MEMORY_MAX_MIB)).exitCode).toBe(0);
+    expect(await count()).toEqual([{ count: CLIENTS }]);
   }, 400_000);
 
-  it('are applied in 300 MB: none and all of them change, and all are removed', async () => {
-    const apply = (...options: readonly string[]) => run('apply', '-f', file, '--yes', ...options);
-    expect(await apply()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(`${CLIENTS} unchanged.`) });
-    expect(await apply('--owner', 'team-a', '--adopt')).toMatchObject({
-      exitCode: 0,
-      stderr: expect.stringContaining(`0 added, ${CLIENTS} changed, 0 removed.`),
-    });
+  it('are applied: none and all of them change, and all are removed', async () => {
+    const apply = (...options: readonly string[]) => run(['apply', '--yes', '-f', ...options]);
+    expect(await apply(file)).toMatchObject(succeedsWith(`${CLIENTS} unchanged.`));
+    expect(await apply(file, '--owner', 'team-a', '--adopt')).toMatchObject(
+      succeedsWith(`0 added, ${CLIENTS} changed, 0 removed.`),
+    );
     const none = join(folder, 'none.json');
     await writeFile(none, '[]');
-    const removed = await run('apply', '-f', none, '--yes', '--owner', 'team-a', '--prune');
-    expect(removed).toMatchObject({
-      exitCode: 0,
-      stderr: expect.stringContaining(`0 added, 0 changed, ${CLIENTS} removed.`),
-    });
+    const removed = await apply(none, '--owner', 'team-a', '--prune');
+    expect(removed).toMatchObject(succeedsWith(`0 added, 0 changed, ${CLIENTS} removed.`));
     expect(removed.stderr.match(/"action":"removed"/g)).toHaveLength(CLIENTS);
-  }, 900_000);
-});
-
-describe('30,000 clients', () => {
-  it('are imported, listed and replaced in a heap of 32 MiB', async () => {
-    await server.query('truncate clients');
-    const small = join(folder, 'small.json');
-    await writeClientsFile(small, 30_000);
-    const heap = ['--max-old-space-size=32', '--max-semi-space-size=1'];
-    const environment = { DATABASE_URL: server.urlOf('postgres', 'postgres') };
-    const runSmall = async (...args: readonly string[]) => {
-      await using program = runProgram('config/clients.ts', environment, args, heap);
-      return { exitCode: await program.ended(), stderr: program.stderr(), stdout: program.stdout() };
-    };
-    const added = { exitCode: 0, stderr: expect.stringMatching(/^30000 added, 0 replaced\.$/m) };
-    expect(await runSmall('import', small)).toMatchObject(added);
-    expect(JSON.parse((await runSmall('list', '--json')).stdout)).toHaveLength(30_000);
-    expect((await runSmall('import', small)).exitCode).toBe(1);
-    const replaced = { exitCode: 0, stderr: expect.stringMatching(/^0 added, 30000 replaced\.$/m) };
-    expect(await runSmall('import', small, '--replace')).toMatchObject(replaced);
-    expect(await server.query('select count(*)::int as count from clients')).toEqual([{ count: 30_000 }]);
   }, 400_000);
 });

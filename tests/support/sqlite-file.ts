@@ -6,6 +6,8 @@ import { readDetails } from '../../adapters/files/clients-file.ts';
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { openClientsFile } from '../../adapters/sqlite/clients-program/sqlite-clients-database.ts';
 import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
+import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
+import type { ClientChange, ClientStore } from '../../application/ports/client-store.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 
 /** A file of registrations in its own folder. */
@@ -39,4 +41,21 @@ export async function createSqliteFile(): Promise<SqliteFile> {
     remove,
     [Symbol.asyncDispose]: remove,
   };
+}
+
+export interface SqliteStore extends ClientStore {
+  close(): Promise<void>;
+}
+
+/** An empty store, for tests of use cases. Its end removes the file. */
+export async function openSqliteStore(recorder?: ChangeRecorder<ClientChange>): Promise<SqliteStore> {
+  const file = await createSqliteFile();
+  const store = new SqlClientStore(openClientsFile(file.path), readDetails, recorder);
+  const closeStore = store.close.bind(store);
+  return Object.assign(store, {
+    async close() {
+      await closeStore();
+      await file.remove();
+    },
+  });
 }

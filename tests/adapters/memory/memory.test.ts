@@ -8,12 +8,10 @@ import { InMemoryKeyRing } from '../../../adapters/memory/in-memory-key-ring.ts'
 import { InMemoryUsedAssertions } from '../../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import { describeClientRepository, type NewClient } from '../../contracts/client-repository.ts';
-import { describeClientStore } from '../../contracts/client-store.ts';
 import { describeKeyRingStore } from '../../contracts/key-ring-store.ts';
 import { describeLocationCatalog } from '../../contracts/location-catalog.ts';
 import { describeUsedAssertions, SMALL_LIMITS } from '../../contracts/used-assertions.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
-import { InMemoryClientStore } from '../../support/in-memory-client-store.ts';
 import { pooledKeyFactory } from '../../support/pooled-key-factory.ts';
 
 describe('in memory client repository', () => {
@@ -40,13 +38,6 @@ describe('in memory client repository', () => {
       },
       async close() {},
     };
-  });
-});
-
-describe('in memory client store', () => {
-  describeClientStore('InMemoryClientStore', async (recorder) => {
-    const store = new InMemoryClientStore(new RandomIdGenerator(), recorder);
-    return { store, another: async () => store, async close() {} };
   });
 });
 
