@@ -3,7 +3,7 @@ import { type Refusal, type RefusalReason, refused } from '../domain/refusal.ts'
 import { type Result, success } from '../domain/result.ts';
 import { type StoredSecret, secretIdOf } from '../domain/stored-secret.ts';
 import type { Attempts } from './ports/attempts.ts';
-import type { Caller, WaitUncounted } from './ports/caller.ts';
+import type { Caller, Connected } from './ports/caller.ts';
 import type { ClientAuthentication, SecretCredentials } from './ports/client-credentials.ts';
 import type { ClientRepository } from './ports/client-repository.ts';
 import type { SecretVerdict, SecretVerifier } from './ports/secret-verifier.ts';
@@ -23,7 +23,6 @@ export interface AuthenticateBySecretParts {
   readonly verifiedSecrets: VerifiedSecrets;
   readonly slots: VerificationSlots;
   readonly secrets: SecretVerifier;
-  readonly waitUncounted: WaitUncounted;
 }
 
 /** A presented secret, with the id in front of it, if there is one, and its digest in the cache. */
@@ -48,7 +47,21 @@ interface Verification {
   readonly isBeyond: boolean;
 }
 
-/** Client authentication by id and secret (RFC 6749 section 2.3.1). The caller cannot tell an unknown client from a wrong secret. */
+/**
+ * Client authentication by id and secret (RFC 6749 section 2.3.1). The caller cannot tell an unknown client from a wrong secret.
+ *
+ * | step | ends with | goes on |
+ * |---|---|---|
+ * | attempts left? | `slow_down`; nothing was compared or looked up | the digest is looked up in the cache |
+ * | cached | one look-up; still the stored secret: the client | not cached, or another secret is stored |
+ * | shared attempt | the outcome of the one that runs with the same id, secret and network | it begins one, which counts as failed |
+ * | look-up of the secret, slot, verification | a match is cached and taken off; a fault is taken off | |
+ * | registration | read after a match, with the same secret: the client; otherwise a refusal | joined an earlier attempt and refused: once more |
+ *
+ * What holds, with its test in tests/application/authentication.test.ts: every `invalid_client` costs one look-up and one verification
+ * ("verifies the secret of an unknown client against nothing", "reads the registration only after its secret is verified, …"), and no
+ * secret is compared without an attempt ("refuses with slow_down if no attempts are left at this network, whatever the secret, …").
+ */
 export class AuthenticateBySecret implements ClientAuthentication<SecretCredentials> {
   readonly #parts: AuthenticateBySecretParts;
   readonly #attempts = new SharedAttempts<Verification>();
@@ -71,7 +84,7 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
   }
 
   async #authenticate(credentials: SecretCredentials, caller: Caller): Promise<Authenticated> {
-    const { attempts, clients, verifiedSecrets, waitUncounted } = this.#parts;
+    const { attempts, clients, verifiedSecrets } = this.#parts;
     const { clientId, clientSecret } = credentials;
     const { network } = caller;
     if (!attempts.areLeft(clientId, network)) return { client: refused('attempts_exhausted'), isEarlier: false };
@@ -85,8 +98,7 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
     }
 
     const presented: PresentedSecret = { clientId, clientSecret, secretId, digest };
-    const { outcome, isOwn } = await waitUncounted(
-      caller,
+    const { outcome, isOwn } = await caller.waitUncounted(
       () => this.#attempts.join(`${network} ${digest}`, caller, (sharing) => this.#verify(presented, sharing)),
       ({ outcome }) => isMatch(outcome),
     );
@@ -94,7 +106,10 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
   }
 
   /** Looks the secret up, then verifies it in a slot. The attempt counts as failed unless its secret is right or a fault kept it from being compared. */
-  async #verify({ clientId, clientSecret, secretId, digest }: PresentedSecret, caller: Caller): Promise<Verification> {
+  async #verify(
+    { clientId, clientSecret, secretId, digest }: PresentedSecret,
+    caller: Connected,
+  ): Promise<Verification> {
     const { clients, attempts, verifiedSecrets, slots, secrets } = this.#parts;
     const { isBeyond, takeOff } = attempts.count(clientId, caller.network);
     const keptFromComparison = (fault: unknown): never => {

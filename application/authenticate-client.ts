@@ -25,14 +25,12 @@ export interface IdentityAuthentication extends ClientAuthentication<PresentedAs
   isResponsibleFor(presented: PresentedAssertion): boolean;
 }
 
-/** One strategy for each method that is switched on. */
-export interface AuthenticateClientParts {
-  /** `client_secret_post` and `client_secret_basic`. */
-  readonly bySecret?: ClientAuthentication<SecretCredentials> | undefined;
-  /** `private_key_jwt`. */
-  readonly byKey?: ClientAuthentication<PresentedAssertion> | undefined;
-  /** `federated_jwt`. */
-  readonly byIdentity?: IdentityAuthentication | undefined;
+/** How each method authenticates a client; undefined if it is switched off. */
+export interface AuthenticationStrategies {
+  readonly client_secret_post: ClientAuthentication<SecretCredentials> | undefined;
+  readonly client_secret_basic: ClientAuthentication<SecretCredentials> | undefined;
+  readonly private_key_jwt: ClientAuthentication<PresentedAssertion> | undefined;
+  readonly federated_jwt: IdentityAuthentication | undefined;
 }
 
 /**
@@ -40,15 +38,16 @@ export interface AuthenticateClientParts {
  * there, `AuthenticateBySecret` takes its place.
  */
 export class AuthenticateClient implements ClientAuthentication<ClientCredentials> {
-  readonly #parts: AuthenticateClientParts;
+  readonly #strategies: Partial<AuthenticationStrategies>;
 
-  constructor(parts: AuthenticateClientParts) {
-    this.#parts = parts;
+  constructor(strategies: Partial<AuthenticationStrategies>) {
+    this.#strategies = strategies;
   }
 
   async execute(credentials: ClientCredentials, caller: Caller): Promise<Result<ClientRegistration, Refusal>> {
     if ('assertion' in credentials) return this.#byAssertion(credentials, caller);
-    const { bySecret } = this.#parts;
+    const { client_secret_post, client_secret_basic } = this.#strategies;
+    const bySecret = client_secret_post ?? client_secret_basic;
     if (bySecret === undefined) throw new Error('no method for secrets is switched on');
     return bySecret.execute(credentials, caller);
   }
@@ -58,7 +57,7 @@ export class AuthenticateClient implements ClientAuthentication<ClientCredential
     { assertion: compact, type, clientId }: AssertionCredentials,
     caller: Caller,
   ): Promise<Result<ClientRegistration, Refusal>> {
-    const { byKey, byIdentity } = this.#parts;
+    const { private_key_jwt: byKey, federated_jwt: byIdentity } = this.#strategies;
     const assertion = ClientAssertion.parse(compact);
     if (!assertion.ok) return refusedOpenly('assertion_malformed', { assertion_malformed: assertion.problem });
     const presented = { assertion: assertion.value, type, clientId };

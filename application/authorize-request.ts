@@ -3,7 +3,8 @@ import { type Refusal, refused } from '../domain/refusal.ts';
 import { type Result, success } from '../domain/result.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Clock } from './ports/clock.ts';
-import type { TokenVerifier } from './ports/token-verifier.ts';
+import type { VerificationKeys } from './ports/key-provider.ts';
+import { verifyToken } from './verify-token.ts';
 
 interface BearerRequest {
   /** The token after `Bearer`, unchanged. */
@@ -33,19 +34,19 @@ export interface Bearer {
 
 /** Decides whether a bearer may call a resource (RFC 6750). Not RFC 6749's authorization request, which asks a user for consent. */
 export class AuthorizeRequest {
-  readonly #verifier: TokenVerifier;
+  readonly #keys: VerificationKeys;
   readonly #clock: Clock;
   readonly #expected: ExpectedToken;
 
-  constructor(verifier: TokenVerifier, clock: Clock, expected: ExpectedToken) {
-    this.#verifier = verifier;
+  constructor(keys: VerificationKeys, clock: Clock, expected: ExpectedToken) {
+    this.#keys = keys;
     this.#clock = clock;
     this.#expected = expected;
   }
 
-  /** The bearer, or an `invalid_token` or `insufficient_scope` refusal. Throws what the verifier throws. */
+  /** The bearer, or an `invalid_token` or `insufficient_scope` refusal. Throws what the keys throw. */
   async execute({ token, requiredScope }: BearerRequest): Promise<Result<Bearer, Refusal>> {
-    const verified = await this.#verifier.verify(token);
+    const verified = await verifyToken(token, this.#keys);
     if (!verified.ok) return refused(verified.problem);
     const claims = verified.value;
     const now = this.#clock.now();

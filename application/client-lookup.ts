@@ -30,10 +30,12 @@ export function isStorable(clientId: string): boolean {
 }
 
 /** A row of a storage: the columns of a client, and of its details at least what the look-up needs. */
-export interface ClientRow extends ClientColumns {
-  /** A JSON object. */
-  readonly details: string;
+export interface ClientRow<Details = string> extends ClientColumns {
+  /** A JSON object: as text, or read already. */
+  readonly details: Details;
 }
+
+type AnyRow = ClientRow<string | StoredDocument>;
 
 /** More than valid details have without subjects, in bytes: a storage returns `null` in place of longer ones. */
 export const DETAILS_BYTES_MAX = 131_072;
@@ -41,7 +43,8 @@ export const DETAILS_BYTES_MAX = 131_072;
 const EMPTY: StoredDocument = {};
 
 /** The details of a row. */
-export function parseDetails({ details }: Pick<ClientRow, 'details'>): StoredDocument {
+export function parseDetails({ details }: Pick<AnyRow, 'details'>): StoredDocument {
+  if (typeof details !== 'string') return details;
   return details === '{}' ? EMPTY : Object(JSON.parse(details));
 }
 
@@ -51,7 +54,7 @@ export function parseDetails({ details }: Pick<ClientRow, 'details'>): StoredDoc
  * @param row its secret without an id, and of its details at least the secrets.
  */
 export function secretOfRow(
-  row: Pick<ClientRow, 'clientSecret' | 'details'>,
+  row: Pick<AnyRow, 'clientSecret' | 'details'>,
   now: number,
   secretId?: string,
 ): StoredSecret {
@@ -65,7 +68,7 @@ const UNREADABLE: ClientLookup & { kind: 'broken' } = {
 
 /** The registration that a row means, with the secret that an id selects. */
 export function lookupOfRow(
-  row: ClientRow,
+  row: AnyRow,
   now: number,
   secretId?: string,
   document = parseDetails(row),
@@ -86,8 +89,8 @@ const NO_KEYS = JSON.stringify({
  * @param other the row of another client, read in the place of the one that is missing.
  */
 export function keysOfRow(
-  row: ClientRow | undefined,
-  other: ClientRow | undefined,
+  row: AnyRow | undefined,
+  other: AnyRow | undefined,
   log: (line: BrokenRegistration) => void,
   now: number,
 ): ClientWithKeys {
@@ -103,11 +106,7 @@ export function keysOfRow(
 }
 
 /** What the row of a client with rules means for an identity. */
-export function candidatesOfRow(
-  row: ClientRow,
-  identity: FederatedIdentity,
-  now: number,
-): readonly FederatedCandidate[] {
+export function candidatesOfRow(row: AnyRow, identity: FederatedIdentity, now: number): readonly FederatedCandidate[] {
   const document = parseDetails(row);
   const lookup = lookupOfRow(row, now, undefined, document);
   return readConditions(document, identity).map((claims) => ({ clientId: row.clientId, lookup, claims }));

@@ -10,7 +10,7 @@ import type { Caller, RequestOrigin } from './ports/caller.ts';
 import type { ClientAuthentication, ClientCredentials } from './ports/client-credentials.ts';
 import type { Clock } from './ports/clock.ts';
 import type { IdGenerator } from './ports/id-generator.ts';
-import type { TokenSigner } from './ports/token-signer.ts';
+import type { TokenSigner } from './token-signer.ts';
 
 export interface TokenRequest {
   readonly credentials: ClientCredentials;
@@ -48,7 +48,7 @@ export interface TokenReuse {
 interface IssueTokenParts {
   readonly authenticateClient: ClientAuthentication<ClientCredentials>;
   readonly policy: TokenPolicy;
-  readonly signer: TokenSigner;
+  readonly signer: Pick<TokenSigner, 'sign'>;
   readonly clock: Clock;
   readonly ids: IdGenerator;
   readonly auditLog: AuditLog;

@@ -64,7 +64,7 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
   resource_not_registered:
     'The client asks for a resource that it is not registered for. Correct the request, or add it with `npm run clients -- update <client-id> --add-resource`.',
   resources_differ:
-    'The client asks for one token for resources that have different lists of scopes. Have it ask for one token for each.',
+    'The client asks for one token for resources that have different lists of scopes. Have the client ask for one token for each.',
   resources_too_long:
     'A token with these scopes and resources would be longer than 7 KiB. Have the caller ask for fewer of them.',
   token_malformed:

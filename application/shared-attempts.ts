@@ -1,4 +1,4 @@
-import type { Caller } from './ports/caller.ts';
+import type { Connected } from './ports/caller.ts';
 import { verificationFault } from './ports/verification-slots.ts';
 
 /** The outcome of an attempt, and whether the caller began it. */
@@ -27,8 +27,8 @@ export class SharedAttempts<Outcome> {
    */
   async join(
     key: string,
-    { network, disconnected }: Caller,
-    begin: (caller: Caller) => Promise<Outcome>,
+    { network, disconnected }: Connected,
+    begin: (caller: Connected) => Promise<Outcome>,
   ): Promise<Shared<Outcome>> {
     if (disconnected.aborted) throw verificationFault('the caller has disconnected');
     const found = this.#running.get(key);
@@ -50,7 +50,7 @@ export class SharedAttempts<Outcome> {
     }
   }
 
-  #begin(key: string, network: string, begin: (caller: Caller) => Promise<Outcome>): Running<Outcome> {
+  #begin(key: string, network: string, begin: (caller: Connected) => Promise<Outcome>): Running<Outcome> {
     const abandoned = new AbortController();
     const outcome = begin({ network, disconnected: abandoned.signal }).finally(() => this.#forget(key, running));
     const running: Running<Outcome> = { outcome, abandoned, callers: 0 };

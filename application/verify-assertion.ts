@@ -2,7 +2,7 @@ import type { ClientAssertion } from '../domain/client-assertion.ts';
 import type { PublicJwk } from '../domain/public-jwk.ts';
 import type { RefusalReason } from '../domain/refusal.ts';
 import type { AssertionVerdict, AssertionVerifier } from './ports/assertion-verifier.ts';
-import type { WaitUncounted } from './ports/caller.ts';
+import type { Caller } from './ports/caller.ts';
 import type { SlotRequest, VerificationSlots } from './ports/verification-slots.ts';
 
 /** The refusal of an assertion that is not verified. */
@@ -12,22 +12,18 @@ export const REASON_OF_VERDICT = {
 } as const satisfies Record<Exclude<AssertionVerdict, 'verified'>, RefusalReason>;
 
 /** Whose assertion is verified: the client that it names. */
-type AssertionSender = Pick<SlotRequest, 'clientId' | 'caller' | 'isRegistered'>;
+interface AssertionSender extends Pick<SlotRequest, 'clientId' | 'isRegistered'> {
+  readonly caller: Caller;
+}
 
 /** Verifies assertions in slots: anybody can send a forged one, and floods of them must not take the work of everybody else. */
 export class VerifyAssertion {
   readonly #verifier: AssertionVerifier;
   readonly #slots: VerificationSlots;
-  readonly #waitUncounted: WaitUncounted;
 
-  constructor(
-    verifier: AssertionVerifier,
-    slots: VerificationSlots,
-    waitUncounted: WaitUncounted = (_caller, wait) => wait(),
-  ) {
+  constructor(verifier: AssertionVerifier, slots: VerificationSlots) {
     this.#verifier = verifier;
     this.#slots = slots;
-    this.#waitUncounted = waitUncounted;
   }
 
   /**
@@ -42,11 +38,7 @@ export class VerifyAssertion {
     const cost = this.#verifier.cost(assertion);
     if (cost === undefined) return this.#verifier.verify(assertion, keys);
     const verify = () => this.#verifier.verify(assertion, keys);
-    return this.#waitUncounted(
-      sender.caller,
-      () => this.#slots.run({ ...sender, cost }, verify, isVerified),
-      isVerified,
-    );
+    return sender.caller.waitUncounted(() => this.#slots.run({ ...sender, cost }, verify, isVerified), isVerified);
   }
 }
 

@@ -82,9 +82,12 @@ export async function buildService(configuration: Configuration, given: Given = 
     const directory = add(await keyDirectory(configuration, core));
     const keys = add(signingKeys(settings, core, directory));
     add(clientAssertions(settings, core));
-    const byKey = add(await privateKeyJwt(configuration, core))?.method;
-    const byIdentity = add(federatedJwt(configuration, core))?.method;
-    registerAuthentication(core, settings, { bySecret, byKey, byIdentity });
+    registerAuthentication(core, settings, {
+      client_secret_post: bySecret,
+      client_secret_basic: bySecret,
+      private_key_jwt: add(await privateKeyJwt(configuration, core))?.method,
+      federated_jwt: add(federatedJwt(configuration, core))?.method,
+    });
     registerUseCases(core, settings, add(tokenReuse(settings, core))?.tokens);
     add(exampleResource(settings));
     add(proxyProtocol(settings, core));

@@ -4,6 +4,7 @@ import { LOOPBACK } from '../adapters/http-client/health-probe.ts';
 import { openLogLines } from '../adapters/log/json-log.ts';
 import { shortLine } from '../adapters/log/short-line.ts';
 import { writeForPeople } from '../adapters/system/write-for-people.ts';
+import { linesTo } from './lines-to.ts';
 import { DEMO_PAGE } from './programs/help-pages.ts';
 import { run } from './run.ts';
 import { startFromEnvironment } from './service.ts';
@@ -16,8 +17,15 @@ const inMemory = {
   CLIENTS_FILE: fileURLToPath(new URL('demo/clients.json', import.meta.url)),
 };
 const { listening } = CORE_GROUPS;
-// What people see first is what they can paste. At a terminal, short lines keep it in sight.
-const log = openLogLines({ isHeld: true, ...(process.stdout.isTTY && { edit: shortLine }) });
+// What people see first is what they can paste: the lines before it wait. At a terminal, short ones keep it in sight.
+const output = openLogLines();
+const isTerminal = process.stdout.isTTY;
+const held: string[] = [];
+let write = (line: string): unknown => held.push(line);
+const log = linesTo((line) => {
+  const shown = isTerminal ? shortLine(line) : line;
+  if (shown !== '') write(shown);
+});
 const service = await run(
   DEMO_PAGE,
   async () => {
@@ -67,4 +75,5 @@ Stop it with Ctrl-C.
   );
 }
 
-log.release();
+write = (line) => output.write(line);
+for (const line of held) write(line);

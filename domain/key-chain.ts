@@ -1,5 +1,25 @@
 import type { TokenAlgorithm } from './token-key.ts';
 
+/*
+ * The states of a key at a time. They follow from its plan, from the columns beside its seal, and from the other keys: nobody sets them.
+ *
+ * | state | when | verifies | signs |
+ * |---|---|---|---|
+ * | published | `time < signsFrom` | yes | no; but if no other one may, it signs before its time |
+ * | signing | the last one of its algorithm whose `signsFrom` has come | yes | yes |
+ * | retired | a later one signs, or `endedAt` or `endOf` has come | until `verifiesUntil` | no |
+ * | revoked | `revokedAt` is set, in the row or in an earlier reading | no | no |
+ * | unusable | its seal is locked (its secret is not here) or damaged | no | no |
+ *
+ * A replica adds the key after the one that signs as soon as that has begun. What holds, with its test:
+ * - A key signs no token that outlives it: `endOf` is a token's lifetime and LEEWAY_SECONDS before `verifiesUntil`.
+ * - A verifier can know each key before it signs, unless no other may: "sign only with keys that verify long enough, and that verifiers
+ *   can know unless no other may sign" (both, tests/domain/key-chain.test.ts).
+ * - One algorithm and step is one key: "of several replicas in an empty ring at the same moment leaves one key, which all use".
+ * - Replicas with the same settings sign with the same key: "of one set of settings agree on the key that signs, …".
+ * - Only a seal makes a key, and a column can only narrow it: "a row of the ring" (tests/application/keys/key-ring.test.ts).
+ */
+
 /**
  * What a seal says about a key. The keys of one algorithm are a chain, by their steps. Times in whole seconds, by the clock
  * that the ring is kept by.

@@ -1,8 +1,8 @@
 import { constants, type KeyObject, type SignKeyObjectInput, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { KeyHandle, SigningKey } from '../../application/ports/key-provider.ts';
+import type { SigningKey } from '../../application/ports/key-provider.ts';
 import type { AssertionAlgorithm } from '../../domain/public-jwk.ts';
-import { MODULUS_BITS_MAX, MODULUS_BITS_MIN, TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../domain/token-key.ts';
+import { MODULUS_BITS_MAX, MODULUS_BITS_MIN, type TokenAlgorithm } from '../../domain/token-key.ts';
 import { ecdsaDerSignature, es256Signature } from './ecdsa-der-signature.ts';
 import { SIGNING_INPUT_MAX, type SigningThreads } from './signing-threads.ts';
 
@@ -21,8 +21,6 @@ interface Verification {
 interface Signature {
   /** For generateKeyPair. */
   readonly generate: readonly ['rsa' | 'ec' | 'ed25519', object];
-  /** Of a key in the Web Cryptography API. The name belongs to one algorithm. */
-  readonly handle: { readonly name: string; readonly hash?: string; readonly namedCurve?: string };
   /** By RSA, a signature takes longer than the rest of a token: threads make it. */
   readonly sign: (key: KeyObject, threads: RsaSigner) => SigningKey['sign'];
 }
@@ -48,19 +46,16 @@ const inThread = (by: SignKeyObjectInput, threads: RsaSigner) => async (input: s
 export const ALGORITHMS: Readonly<Record<AssertionAlgorithm, Verification> & Record<TokenAlgorithm, Signature>> = {
   RS256: {
     ...RSA,
-    handle: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
     sign: (key, threads) => inThread({ key }, threads),
     verify: (input, key, signature) => verify('sha256', input, key, signature),
   },
   PS256: {
     ...RSA,
-    handle: { name: 'RSA-PSS', hash: 'SHA-256' },
     sign: (key, threads) => inThread({ key, ...PSS }, threads),
     verify: (input, key, signature) => verify('sha256', input, { key, ...PSS }, signature),
   },
   ES256: {
     generate: ['ec', { namedCurve: 'P-256' }],
-    handle: { name: 'ECDSA', namedCurve: 'P-256' },
     sign: (key) => async (input) => encoded(es256Signature(sign('sha256', bytesOf(input), key))),
     verify: (input, key, signature) => verify('sha256', input, key, ecdsaDerSignature(signature)),
     signatureBytes: [64, 64],
@@ -73,7 +68,6 @@ export const ALGORITHMS: Readonly<Record<AssertionAlgorithm, Verification> & Rec
   },
   EdDSA: {
     generate: ['ed25519', {}],
-    handle: { name: 'Ed25519' },
     sign: (key) => async (input) => encoded(sign(null, bytesOf(input), key)),
     verify: (input, key, signature) => verify(null, input, key, signature),
     signatureBytes: [64, 64],
@@ -81,20 +75,18 @@ export const ALGORITHMS: Readonly<Record<AssertionAlgorithm, Verification> & Rec
   },
 };
 
-/** The one algorithm that this key verifies by. */
-export function algorithmOf({ algorithm: { name } }: KeyHandle): TokenAlgorithm | undefined {
-  return TOKEN_ALGORITHMS.find((algorithm) => ALGORITHMS[algorithm].handle.name === name);
-}
-
 /**
  * Whether a public key may verify tokens: RSA with a modulus of the allowed size and a valid public exponent (RFC 8017 section
  * 3.1), or any point. With the exponent 1, every padded hash is its own signature, so anyone could forge tokens.
  */
-export function isUsableKey({ algorithm }: KeyHandle): boolean {
-  if (!('modulusLength' in algorithm && 'publicExponent' in algorithm)) return true;
-  const exponent = algorithm.publicExponent as Uint8Array;
-  const last = exponent.at(-1) ?? 0;
-  const isOddAndAtLeast3 = last % 2 === 1 && (exponent.length > 1 || last >= 3);
-  const bits = Number(algorithm.modulusLength);
-  return bits >= MODULUS_BITS_MIN && bits <= MODULUS_BITS_MAX && isOddAndAtLeast3;
+export function isUsableKey({ asymmetricKeyDetails = {} }: KeyObject): boolean {
+  const { modulusLength: bits, publicExponent: exponent } = asymmetricKeyDetails;
+  if (bits === undefined || exponent === undefined) return true;
+  return bits >= MODULUS_BITS_MIN && bits <= MODULUS_BITS_MAX && exponent >= 3n && exponent % 2n === 1n;
+}
+
+/** Whether a signature by this algorithm can have so many bytes. */
+export function isOfLength(bytes: number, algorithm: AssertionAlgorithm): boolean {
+  const [shortest, longest] = ALGORITHMS[algorithm].signatureBytes;
+  return bytes >= shortest && bytes <= longest;
 }

@@ -1,10 +1,10 @@
 import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
-import { calculateJwkThumbprint, importJWK } from 'jose';
+import { calculateJwkThumbprint } from 'jose';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
-import type { KeyFactory, KeyHandle, KeyPair } from '../../application/ports/key-provider.ts';
+import type { KeyFactory, KeyPair, VerificationKey } from '../../application/ports/key-provider.ts';
 import { KEY_TYPES, readTokenKey, type TokenAlgorithm, type TokenKey } from '../../domain/token-key.ts';
-import { ALGORITHMS, isUsableKey, type RsaSigner } from './algorithms.ts';
+import { ALGORITHMS, isOfLength, isUsableKey, type RsaSigner } from './algorithms.ts';
 import type { KeyFile } from './read-key-file.ts';
 
 interface KeyFactoryParts {
@@ -47,24 +47,30 @@ async function fromFile({ key, kid }: KeyFile, alg: TokenAlgorithm): Promise<[st
 }
 
 /** The pair of a private key. Throws unless its public half is usable. */
-export async function keyPairOf(
-  kid: string,
-  alg: TokenAlgorithm,
-  key: KeyObject,
-  threads: RsaSigner,
-): Promise<KeyPair> {
+export function keyPairOf(kid: string, alg: TokenAlgorithm, key: KeyObject, threads: RsaSigner): KeyPair {
   const jwk = readTokenKey({ ...createPublicKey(key).export({ format: 'jwk' }), kid, alg });
-  const publicKey = jwk && (await readPublicKey(jwk));
+  const publicKey = jwk && readPublicKey(jwk);
   if (jwk === undefined || publicKey === undefined) throw new Error(`the private key is not ${KEY_TYPES[alg].rule}`);
   return { kid, alg, publicKey, jwk, sign: ALGORITHMS[alg].sign(key, threads) };
 }
 
-/** The handle of a public key, or undefined unless it is usable. */
-export async function readPublicKey(jwk: TokenKey): Promise<KeyHandle | undefined> {
+/** A public key, or undefined unless it is usable. */
+export function readPublicKey(jwk: TokenKey): VerificationKey | undefined {
   try {
-    const key = await importJWK({ ...jwk });
-    return !(key instanceof Uint8Array) && isUsableKey(key) ? key : undefined;
+    const key = createPublicKey({ key: { ...jwk }, format: 'jwk' });
+    if (readTokenKey(jwk) === undefined || !isUsableKey(key)) return undefined;
+    const { alg } = jwk;
+    return {
+      alg,
+      verify(input, encoded) {
+        const signature = Buffer.from(encoded, 'base64url');
+        return (
+          isOfLength(signature.length, alg) && ALGORITHMS[alg].verify(Buffer.from(input, 'latin1'), key, signature)
+        );
+      },
+    };
   } catch {
+    // A point is not on its curve.
     return undefined;
   }
 }

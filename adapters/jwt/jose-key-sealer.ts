@@ -116,5 +116,5 @@ async function read(content: unknown, threads: RsaSigner): Promise<OpenedSeal> {
   const key: KeyObject = createPrivateKey({ key: jwk, format: 'jwk' });
   if ((await calculateJwkThumbprint(createPublicKey(key))) !== kid) return DAMAGED;
   const plan = { algorithm: alg, step, signsFrom, verifiesUntil } as KeyPlan;
-  return { state: 'opened', plan, pair: await keyPairOf(kid, alg, key, threads) };
+  return { state: 'opened', plan, pair: keyPairOf(kid, alg, key, threads) };
 }

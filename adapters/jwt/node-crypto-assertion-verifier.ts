@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { AssertionVerdict, AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
 import type { ClientAssertion } from '../../domain/client-assertion.ts';
 import { type AssertionAlgorithm, algorithmsOf, type PublicJwk, readAlgorithm } from '../../domain/public-jwk.ts';
-import { ALGORITHMS } from './algorithms.ts';
+import { ALGORITHMS, isOfLength } from './algorithms.ts';
 
 /** The keys that are tried for an assertion without `kid`. Every refusal of one costs so many verifications. */
 export const KEYS_TRIED_MAX = 4;
@@ -50,7 +50,7 @@ export class NodeCryptoAssertionVerifier implements AssertionVerifier {
   cost(assertion: ClientAssertion): number | undefined {
     const { alg, kid } = assertion.header;
     const algorithm = readAlgorithm(alg);
-    if (algorithm === undefined || !isOfLength(signatureOf(assertion.reveal()), algorithm)) return undefined;
+    if (algorithm === undefined || !isOfLength(bytesIn(signatureOf(assertion.reveal())), algorithm)) return undefined;
     return ALGORITHMS[algorithm].cost + (kid === undefined ? Math.log2(KEYS_TRIED_MAX) : 0);
   }
 
@@ -119,10 +119,8 @@ function signatureOf(compact: string): string {
   return compact.slice(compact.lastIndexOf('.') + 1);
 }
 
-function isOfLength(encoded: string, algorithm: AssertionAlgorithm): boolean {
-  const bytes = Math.floor((encoded.length * 3) / 4);
-  const [shortest, longest] = ALGORITHMS[algorithm].signatureBytes;
-  return bytes >= shortest && bytes <= longest;
+function bytesIn(encoded: string): number {
+  return Math.floor((encoded.length * 3) / 4);
 }
 
 /** Undefined if no key by this algorithm can have made the signature. */
@@ -130,7 +128,7 @@ function readSigned(compact: string, algorithm: AssertionAlgorithm): Signed | un
   const encoded = signatureOf(compact);
   const signature = Buffer.from(encoded, 'base64url');
   // Its only spelling: the unused bits of the last character are zero (RFC 4648 section 3.5).
-  if (!isOfLength(encoded, algorithm) || signature.toString('base64url') !== encoded) return undefined;
+  if (!isOfLength(bytesIn(encoded), algorithm) || signature.toString('base64url') !== encoded) return undefined;
   return { input: Buffer.from(compact.slice(0, -encoded.length - 1), 'latin1'), signature };
 }
 

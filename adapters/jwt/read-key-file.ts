@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject, sign, verify } from 'node:crypto';
 import { parseJson } from '../../domain/parse-json.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { KEY_TYPES, type TokenAlgorithm } from '../../domain/token-key.ts';
-import { ALGORITHMS, isUsableKey } from './algorithms.ts';
+import { KEY_TYPES, readTokenKey, type TokenAlgorithm } from '../../domain/token-key.ts';
+import { isUsableKey } from './algorithms.ts';
 
 /** A private key from a file. A secret. */
 export interface KeyFile {
@@ -39,12 +39,10 @@ export function readKeyFile(text: string, algorithm: TokenAlgorithm): Result<Key
     return failure([`must be a private key as PKCS#8 PEM without a passphrase, or as a JWK${kind?.fix ?? ''}`]);
   }
   const { kind, rule } = KEY_TYPES[algorithm];
-  const { generate, handle } = ALGORITHMS[algorithm];
   const publicKey = createPublicKey(key);
-  const isOfType = key.asymmetricKeyType === generate[0];
-  const usable = isOfType ? attempt(() => publicKey.toCryptoKey(handle, true, ['verify'])) : undefined;
-  if (usable === undefined) return failure([`must be ${kind}, since TOKEN_SIGNING_ALG is ${algorithm}`]);
-  if (!isUsableKey(usable)) return failure([`must be ${rule}`]);
+  const published = attempt(() => readTokenKey({ ...publicKey.export({ format: 'jwk' }), kid: 'any', alg: algorithm }));
+  if (published === undefined) return failure([`must be ${kind}, since TOKEN_SIGNING_ALG is ${algorithm}`]);
+  if (!isUsableKey(publicKey)) return failure([`must be ${rule}`]);
   if (!attempt(() => isPair(key, publicKey, jwk))) {
     return failure([
       `must have ${key.asymmetricKeyType === 'rsa' ? 'd, p and q that belong to n and e' : 'a d that belongs to the point'}`,

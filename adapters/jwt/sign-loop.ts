@@ -4,6 +4,22 @@ import type { SignKeyObjectInput } from 'node:crypto';
  * What the event loop and the signing threads share. A job is a signature to make; its number modulo the number of slots is its slot.
  * The event loop publishes jobs in order, and each thread takes the next one. No message is needed for a job, and one is
  * enough for several results.
+ *
+ * | state of a slot | who ends it | next |
+ * |---|---|---|
+ * | FREE | the event loop, which writes key, length and input first | WAITING; then `published` says so, and wakes a thread |
+ * | WAITING | the first thread that exchanges it for its own number | that number |
+ * | the number of a thread | that thread, when the signature is in the place of the input | minus its length |
+ * | the number of a thread that has ended | the event loop, which refuses the job | FREE |
+ * | minus a length | the event loop, which gives its caller the signature | FREE |
+ *
+ * What holds at every moment, with its test in tests/adapters/jwt/signing-threads.test.ts:
+ * - Only who ends a state writes to the slot, so each job is signed once: "sign each input once, wherever the system halts a thread …".
+ * - No more jobs than slots: "refuse a signature while too many wait". Numbers overflow, and slots are a power of two: "give each
+ *   caller its own signature, many times around the ring".
+ * - `passed` is behind no job that waits: "sign first in, first out", "before it has taken what it was woken for, leaves it to the others".
+ * - A result is unreported, or `isReported` is 1 until the event loop has looked: "deliver what is ready while another thread still …".
+ * - Only a thread that ends loses a job, the one with its number: "a signing thread that ends".
  */
 export interface SharedJobs {
   /** Number of jobs that were ever published. Threads without work wait for it to change. */

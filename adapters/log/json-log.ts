@@ -2,7 +2,7 @@ import { constants, fstatSync, openSync } from 'node:fs';
 import { types } from 'node:util';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import { LineWriter, type LineWriterOptions } from './line-writer.ts';
+import { LineWriter } from './line-writer.ts';
 
 /** The most of an error in one line, in characters, so that the line stays whole. Each cause gets half the stack. */
 const MESSAGE_MAX = 250;
@@ -33,15 +33,12 @@ interface LogLinesLost {
 }
 
 /** The destination of that log, by default standard output. A log that cannot be written delays no request and does not end the process. */
-export function openLogLines({
-  descriptor = openStandardOutput(),
-  ...more
-}: Partial<Pick<LineWriterOptions, 'descriptor' | 'edit' | 'isHeld'>> = {}): LineWriter {
+export function openLogLines(descriptor = openStandardOutput()): LineWriter {
   const lossLine = (lines: number) => {
     const lost: LogLinesLost = { event: 'log_lines_lost', lines };
     return `${JSON.stringify({ level: 'warn', time: new Date().toISOString(), ...lost })}\n`;
   };
-  return new LineWriter({ name: 'log', descriptor, lossLine, ...more });
+  return new LineWriter({ name: 'log', descriptor, lossLine });
 }
 
 /**

@@ -14,20 +14,24 @@ export const READER_RETRY_MS = 10;
 const LINE_FEED = Buffer.from('\n');
 const [writeInPool, closeInPool, fstatInPool] = [promisify(write), promisify(close), promisify(fstat)];
 
+/** `#ahead`: a line feed comes first. */
+const WITHIN_LINE = -1;
+
 /**
- * An open file, pipe or terminal to which lines are appended. A full disk, or a process that is killed, leaves a fragment of a line in
- * a file: a line feed is written before the next line, and the line again. A pipe, terminal or socket with a slow reader gets the rest.
+ * An open file, pipe or terminal to which lines are appended. A line that it takes only in part, such as on a full disk, is continued
+ * by the next write, or written again as a whole if another process has written meanwhile. Behind a part of a line that somebody has
+ * left in a file, a line feed comes first.
  */
 export class LineTarget {
   readonly descriptor: number;
   readonly isFile: boolean;
+  /** The most to append at once. */
+  readonly batchBytes: number;
   readonly #isShared: boolean;
-  /** Undefined: the file has to be read. Other processes write to it too, and may have met the same fault. */
-  #endsWithLine: boolean | undefined;
+  /** Bytes of the next line that are written already, or {@link WITHIN_LINE}. Undefined: the file has to be read. */
+  #ahead: number | undefined;
   /** Bytes of a shared file after the last write. */
   #size = -1;
-  /** Bytes of the next line that a pipe, terminal or socket has taken already. */
-  #ahead = 0;
   #appending: Promise<unknown> = Promise.resolve();
 
   /**
@@ -39,12 +43,9 @@ export class LineTarget {
     this.descriptor = descriptor;
     this.isFile = stats.isFile();
     this.#isShared = isShared;
-    this.#endsWithLine = endsWithLine ?? (this.isFile && stats.size > 0 ? undefined : true);
-  }
-
-  /** The most to append at once. */
-  get batchBytes(): number {
-    return this.isFile || !this.#isShared ? BATCH_BYTES : PIPE_BUF_BYTES;
+    this.batchBytes = this.isFile || !isShared ? BATCH_BYTES : PIPE_BUF_BYTES;
+    if (endsWithLine ?? !(this.isFile && stats.size > 0)) this.#ahead = 0;
+    else if (endsWithLine === false) this.#ahead = WITHIN_LINE;
   }
 
   /**
@@ -59,31 +60,24 @@ export class LineTarget {
 
   async #append(lines: Buffer): Promise<number> {
     const size = this.isFile && this.#isShared ? (await fstatInPool(this.descriptor)).size : -1;
-    if (size !== this.#size) this.#endsWithLine = undefined;
-    this.#endsWithLine ??= !(await endsWithinLine(`/proc/self/fd/${this.descriptor}`, true));
+    if (size !== this.#size) this.#ahead = undefined;
+    this.#ahead ??= (await endsWithinLine(`/proc/self/fd/${this.descriptor}`, true)) ? WITHIN_LINE : 0;
     const data = this.#dataOf(lines);
-    if (this.isFile) this.#endsWithLine = undefined;
-    const bytesWritten = await this.#write(data);
-    this.#size = size === -1 ? -1 : size + bytesWritten;
-    const end = bytesWritten + lines.length - data.length;
-    // A line in a file that lacks its line feed is written: the line feed comes before the next line.
-    const whole = lines.lastIndexOf(LINE_FEED, this.isFile ? end : end - 1) + 1;
-    if (whole === end) this.#endsWithLine = true;
-    this.#ahead = this.isFile ? 0 : end - whole;
-    return whole;
-  }
-
-  async #write(data: Buffer): Promise<number> {
     const { bytesWritten } = await writeInPool(this.descriptor, data);
     // It would not go on either, and must not count as written.
     if (bytesWritten === 0) throw Object.assign(new Error('nothing was written'), { code: 'EIO' });
-    return bytesWritten;
+    const end = bytesWritten + lines.length - data.length;
+    // A line in a file that lacks its line feed is written: the line feed comes before the next line.
+    const whole = lines.lastIndexOf(LINE_FEED, this.isFile ? end : end - 1) + 1;
+    this.#ahead = end - whole;
+    this.#size = size === -1 ? -1 : size + bytesWritten;
+    return whole;
   }
 
   /** Writes all lines before it returns. Throws the system's fault. @param giveUpAt until when it waits for a slow reader, in milliseconds of `performance.now()`. */
   appendNow(lines: Buffer, giveUpAt: number): void {
     let rest = this.#dataOf(lines);
-    this.#endsWithLine = false;
+    this.#ahead = WITHIN_LINE;
     while (rest.length > 0) {
       try {
         rest = rest.subarray(writeSync(this.descriptor, rest));
@@ -92,7 +86,7 @@ export class LineTarget {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, READER_RETRY_MS);
       }
     }
-    [this.#endsWithLine, this.#ahead] = [true, 0];
+    this.#ahead = 0;
   }
 
   /** Closes it when nothing is being written to it: another file could get its number. */
@@ -103,8 +97,8 @@ export class LineTarget {
   }
 
   #dataOf(lines: Buffer): Buffer {
-    const begins = this.#endsWithLine && lines.length > 0;
-    return begins ? lines.subarray(this.#ahead) : Buffer.concat([LINE_FEED, lines]);
+    const ahead = this.#ahead ?? WITHIN_LINE;
+    return ahead === WITHIN_LINE || lines.length === 0 ? Buffer.concat([LINE_FEED, lines]) : lines.subarray(ahead);
   }
 }
 

@@ -27,10 +27,6 @@ export interface LineWriterOptions {
   /** The line that says how many are missing. */
   readonly lossLine: (lines: number) => string;
   readonly onChange?: (change: AuditChange) => void;
-  /** Changes a line that nobody waits for, or leaves it out by an empty text. */
-  readonly edit?: (line: string) => string;
-  /** Nothing is written before `release` is called. */
-  readonly isHeld?: boolean;
 }
 
 /** What writes lines, each given with its line feed. */
@@ -50,7 +46,7 @@ export class LineWriter implements HealthCheck, LogLoad {
   readonly #options: LineWriterOptions;
   readonly #queue = new LineQueue();
   #target: LineTarget;
-  #state: 'held' | 'open' | 'closing' | 'closed';
+  #state: 'open' | 'closing' | 'closed' = 'open';
   /** The last fault; undefined while lines can be written. */
   #fault: unknown;
   /** The last line that was not written in time. */
@@ -64,7 +60,6 @@ export class LineWriter implements HealthCheck, LogLoad {
     this.name = options.name;
     this.#options = options;
     this.#target = this.#targetOf(options.descriptor);
-    this.#state = options.isHeld ? 'held' : 'open';
     process.once('exit', this.#onExit);
   }
 
@@ -100,8 +95,7 @@ export class LineWriter implements HealthCheck, LogLoad {
 
   /** The same, but a fault does not lose it. */
   keep(line: string): boolean {
-    const text = this.#options.edit?.(line) ?? line;
-    return text === '' || this.#add(text) !== undefined || this.#queue.lose();
+    return this.#add(line) !== undefined || this.#queue.lose();
   }
 
   /**
@@ -126,12 +120,6 @@ export class LineWriter implements HealthCheck, LogLoad {
         else refuse(fault);
       };
     });
-  }
-
-  /** Begins to write what was held back. */
-  release(): void {
-    if (this.#state === 'held') this.#state = 'open';
-    this.#start();
   }
 
   /** Continues in another file. Resolves when the one before is closed. */
@@ -179,7 +167,7 @@ export class LineWriter implements HealthCheck, LogLoad {
   }
 
   #start(): void {
-    if (this.#state !== 'held') this.#running ??= this.#run();
+    this.#running ??= this.#run();
   }
 
   async #run(): Promise<void> {

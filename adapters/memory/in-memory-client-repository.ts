@@ -1,4 +1,10 @@
-import { lookupOf } from '../../application/client-lookup.ts';
+import {
+  type ClientRow,
+  candidatesOfRow,
+  keysOfRow,
+  lookupOfRow,
+  secretOfRow,
+} from '../../application/client-lookup.ts';
 import {
   type ClientLookup,
   type ClientRepository,
@@ -9,37 +15,18 @@ import {
 } from '../../application/ports/client-repository.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
-import {
-  type ClientKey,
-  type Expiring,
-  type FederatedSubject,
-  hasExpired,
-  type NamedSecret,
-} from '../../domain/client-details.ts';
+import type { FederatedSubject } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
-import { readTokenFields } from '../../domain/details-document.ts';
-import { isLocked, NO_SECRET, StoredSecret } from '../../domain/stored-secret.ts';
+import { documentOf, type StoredDocument } from '../../domain/details-document.ts';
+import type { StoredSecret } from '../../domain/stored-secret.ts';
 
-/** A registration with one of its secrets. */
-interface WithSecret {
-  readonly lookup: Exclude<ClientLookup, { kind: 'unknown' }>;
-  readonly secret: StoredSecret;
-}
-
-interface Client extends WithSecret, Expiring {
-  /** The registration when the secret without an id has expired. */
-  readonly expired: WithSecret;
-  readonly named: readonly (WithSecret & Omit<NamedSecret, 'encoded'>)[];
-  readonly keys: readonly ClientKey[];
-}
-
-/** Registrations in this process's memory. Added clients are copied, and returned registrations are immutable. */
+/** Registrations in this process's memory, as rows like those of a table. Added clients are copied. */
 export class InMemoryClientRepository implements ClientRepository {
   readonly #ids: IdGenerator;
   readonly #clock: Clock;
-  readonly #clients = new Map<string, Client>();
-  /** The conditions of the rules for each identity, by client id. */
-  readonly #rules = new Map<string, Map<string, FederatedSubject['claims']>>();
+  readonly #rows = new Map<string, ClientRow<StoredDocument>>();
+  /** The ids of the clients with a rule for each identity. */
+  readonly #ruled = new Map<string, Set<string>>();
 
   constructor(ids: IdGenerator, clock: Clock, clients: readonly NewClient[] = []) {
     this.#ids = ids;
@@ -50,71 +37,41 @@ export class InMemoryClientRepository implements ClientRepository {
   /** Registers a client under a new random id. Throws if the client id is taken. */
   add({ details = {}, ...client }: NewClient): void {
     const { clientId } = client;
-    if (this.#clients.has(clientId)) throw new Error('a client of this id is registered already');
-    const { clientSecret: { expires_at } = {}, ...others } = details;
-    const { secrets = [], keys = [], subjects = [], resources = [], ...fields } = others;
-    const id = this.#ids.uuid();
-    const withSecret = (clientSecret: string): WithSecret => ({
-      lookup: lookupOf({
-        ...client,
-        id,
-        clientSecret,
-        resources: Object.freeze([...resources]),
-        ...readTokenFields(fields),
-      }),
-      secret: StoredSecret.parse(clientSecret),
-    });
-    const usable = isLocked(client.clientSecret) ? [] : secrets;
-    const named = usable.map(({ encoded, ...secret }) => ({ ...secret, ...withSecret(encoded) }));
-    const isEnding = expires_at !== undefined && !isLocked(client.clientSecret);
-    this.#clients.set(clientId, {
-      ...withSecret(client.clientSecret),
-      ...(isEnding && { expires_at }),
-      expired: withSecret(NO_SECRET),
-      named,
-      keys: [...keys],
-    });
-    for (const { claims, ...identity } of subjects) {
-      const rules = this.#rules.get(keyOf(identity)) ?? new Map();
-      this.#rules.set(keyOf(identity), rules.set(clientId, claims));
+    if (this.#rows.has(clientId)) throw new Error('a client of this id is registered already');
+    this.#rows.set(clientId, { ...client, id: this.#ids.uuid(), details: structuredClone({ ...documentOf(details) }) });
+    for (const identity of details.subjects ?? []) {
+      this.#ruled.set(keyOf(identity), (this.#ruled.get(keyOf(identity)) ?? new Set()).add(clientId));
     }
   }
 
   remove(clientId: string): void {
-    this.#clients.delete(clientId);
-    for (const rules of this.#rules.values()) rules.delete(clientId);
+    this.#rows.delete(clientId);
+    for (const ids of this.#ruled.values()) ids.delete(clientId);
   }
 
   async findByClientId(clientId: string, secretId?: string): Promise<ClientLookup> {
-    return this.#find(clientId, secretId)?.lookup ?? { kind: 'unknown' };
+    const row = this.#rows.get(clientId);
+    return row === undefined ? { kind: 'unknown' } : lookupOfRow(row, this.#clock.now(), secretId);
   }
 
   async findSecret(clientId: string, secretId?: string): Promise<StoredSecret | undefined> {
-    return this.#find(clientId, secretId)?.secret;
+    const row = this.#rows.get(clientId);
+    return row && secretOfRow(row, this.#clock.now(), secretId);
   }
 
   async findWithKeys(clientId: string): Promise<ClientWithKeys> {
-    const { lookup, keys } = this.#clients.get(clientId) ?? { lookup: { kind: 'unknown' }, keys: [] };
-    return { lookup, keys };
+    const [other] = this.#rows.values();
+    return keysOfRow(this.#rows.get(clientId), other, () => {}, this.#clock.now());
   }
 
   async findBySubject(identity: FederatedIdentity): Promise<readonly FederatedCandidate[]> {
-    const ids = [...(this.#rules.get(keyOf(identity)) ?? [])]
-      .filter(([clientId]) => identity.clientId === undefined || clientId === identity.clientId)
-      .toSorted(([one], [other]) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
-    const candidates = ids.flatMap(([clientId, claims]) => {
-      const client = this.#clients.get(clientId);
-      return client === undefined ? [] : { clientId, lookup: client.lookup, claims };
-    });
-    return candidates.slice(0, FEDERATED_CANDIDATES_MAX);
-  }
-
-  #find(clientId: string, secretId: string | undefined): WithSecret | undefined {
-    const client = this.#clients.get(clientId);
-    const now = this.#clock.now();
-    const named = client?.named.find(({ secret_id }) => secret_id === secretId);
-    if (named !== undefined && !hasExpired(named, now)) return named;
-    return client !== undefined && hasExpired(client, now) ? client.expired : client;
+    const { clientId: only } = identity;
+    return [...(this.#ruled.get(keyOf(identity)) ?? [])]
+      .filter((clientId) => only === undefined || clientId === only)
+      .toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)))
+      .slice(0, FEDERATED_CANDIDATES_MAX)
+      .flatMap((clientId) => this.#rows.get(clientId) ?? [])
+      .flatMap((row) => candidatesOfRow(row, identity, this.#clock.now()));
   }
 }
 

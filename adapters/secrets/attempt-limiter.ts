@@ -33,6 +33,16 @@ interface Pair {
  * A token bucket for each pair of client id and network, kept as the time at which all of its attempts are available again
  * (GCRA, the generic cell rate algorithm of ITU-T I.371). It refills all the time, and an empty one still gives one attempt in
  * two seconds: it paces guesses and locks nobody out. Failures at other networks do not count.
+ *
+ * | a pair has | that is | an attempt |
+ * |---|---|---|
+ * | all attempts | it is not in #pairs, or `availableAt` has passed | counts |
+ * | some | `availableAt` is at most a burst ahead | counts |
+ * | none | it is further ahead | counts and is one too many, once in two seconds; otherwise it is refused and does not count |
+ *
+ * A count is a failure until it is taken off, so an abandoned attempt is one: `availableAt` is never further ahead than a burst and one
+ * interval ("lets a flood that goes on have the attempts of the time that passes, and no more"), and a pair of right secrets alone
+ * is not kept ("keeps nothing of attempts that were all right, …"). Both in tests/adapters/secrets/attempt-limiter.test.ts.
  */
 export class AttemptLimiter implements Attempts {
   readonly #pairsMax: number;

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import bcrypt from 'bcrypt';
 import type { EncodeSecret, MatchSecret } from '../../application/ports/new-secrets.ts';
 import type { SecretVerdict, SecretVerifier } from '../../application/ports/secret-verifier.ts';
@@ -12,6 +12,8 @@ interface BcryptSecretVerifierOptions {
   readonly cost: number;
   /** The highest cost that is computed. A more expensive stored secret is unusable. At least `cost`. */
   readonly costMax: number;
+  /** Whether a `{noop}` secret matches, as for registrations in memory. Its refusal costs as much as any other. */
+  readonly hasPlainSecrets?: boolean | undefined;
   /** Called with each cost that is found while secrets are verified, or before if it is higher than `cost`. */
   readonly onCostFound?: (cost: number) => void;
 }
@@ -74,20 +76,29 @@ export class BcryptSecretVerifier implements SecretVerifier {
   }
 
   async verify(presented: string, stored: StoredSecret | undefined): Promise<SecretVerdict> {
+    if (this.#options.hasPlainSecrets && stored?.kind === 'plain') {
+      const isSame = isPresentableSecret(presented) && isEqual(presented, stored.reveal());
+      return isSame ? 'match' : this.verify(presented, undefined);
+    }
     const usable = stored?.kind === 'bcrypt' && stored.cost <= this.#options.costMax ? stored : undefined;
     if (usable !== undefined) this.#include(usable.cost);
 
     const isPresentable = isPresentableSecret(presented);
     const compared = isPresentable ? presented : '';
     const target = isPresentable ? usable : undefined;
-    for (const [cost, hash] of this.#hashes) {
-      const encoding = cost === target?.cost ? withCurrentVersion(target.reveal()) : hash;
+    for (const [cost, random] of this.#hashes) {
+      const encoding = cost === target?.cost ? withCurrentVersion(target.reveal()) : random;
       const isSame = await bcrypt.compare(compared, encoding);
-      if (isSame && encoding !== hash) return 'match';
+      if (isSame && encoding !== random) return 'match';
     }
     if (!isPresentable) return 'unusable_presented';
     return stored === undefined || usable !== undefined ? 'mismatch' : 'unusable_stored';
   }
+}
+
+/** Compares digests, which have one length, in constant time. */
+function isEqual(one: string, other: string): boolean {
+  return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
 }
 
 /** `$2y$` is how other encoders mark the algorithm that the library knows only as `$2b$`. */
@@ -97,8 +108,8 @@ function withCurrentVersion(encoding: string): string {
 
 function randomHash(cost: number): string {
   const salt = randomBytes(8).toString('hex');
-  const hash = randomBytes(16).toString('hex').slice(0, 31);
-  return `$2b$${String(cost).padStart(2, '0')}$${salt}000000${hash}`;
+  const text = randomBytes(16).toString('hex').slice(0, 31);
+  return `$2b$${String(cost).padStart(2, '0')}$${salt}000000${text}`;
 }
 
 export function bcryptMatcher(run: RunInPool): MatchSecret {

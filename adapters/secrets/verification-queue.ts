@@ -59,6 +59,31 @@ export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
  */
 const STARTS_UNTIL = 0.9;
 
+/*
+ * The states of a request. With `looksUpFirst`, each begins with the look-up; otherwise with the FIFO queue, if that has room.
+ *
+ * | state | is in | goes on |
+ * |---|---|---|
+ * | to look up | #unanswered, #toLookUp | one of `lookUps` is free: looked up, then FIFO or overflow |
+ * | FIFO | #unanswered, #fifo | a slot is free: runs, and the verdict is the response |
+ * | overflow | #unanswered, #overflow, #ofPairs | a slot is free, and #fifo empty: runs; after `startBy`: late |
+ * | runs from the overflow queue | #unanswered, #ofPairs | a right secret is the response; after every other verdict: late |
+ * | late | #unanswered, #ofPairs | 503 when the waiting time is over |
+ *
+ * In each of these states, 503 comes at once if the caller disconnects, the queue closes, the waiting time is over, or (of those in
+ * #ofPairs) four newer ones of the pair have come. What runs from the FIFO queue is in no set: its
+ * verdict is the response, unless the caller disconnects.
+ *
+ * What holds at every moment, with its test in tests/adapters/secrets/verification-queue.test.ts:
+ * - No more run than slots: "never runs more verifications at once than its limit".
+ * - While one waits in the overflow queue, none enters the FIFO queue: "lets nobody overtake those that wait in the overflow queue".
+ * - In the overflow queue, only a right secret has a time of its own: "answers every other request in the overflow queue when the
+ *   waiting time is over: wrong secret, unknown id and not verified".
+ * - #unanswered is bounded: "refuses at once when its limit of unanswered requests is reached, …"; the FIFO queue by its work: "lets as
+ *   many rounds wait in the FIFO queue for each verification that runs"; the shares: "remembers the turns of no more clients and networks …".
+ * - An answered request is in no set: "keeps nothing of requests that were answered".
+ */
+
 type Queue = 'fifo' | 'overflow';
 
 /** A request, until it is answered. */

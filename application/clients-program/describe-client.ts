@@ -1,4 +1,4 @@
-import type { AuthenticationMethod } from '../../domain/authentication-method.ts';
+import { methodsFor } from '../../domain/authentication-method.ts';
 import { hasExpired, type NamedSecret, SHOWN_OF_SECRET } from '../../domain/client-details.ts';
 import type { ClientDocument, ExpiryDocument, RecordedSecret } from '../../domain/client-document.ts';
 import { simpleFieldsOf } from '../../domain/client-fields.ts';
@@ -32,7 +32,7 @@ export function describeClient(stored: StoredClient, now: number): ClientDocumen
     state: isLocked(clientSecret) ? 'disabled' : problem === null ? 'enabled' : 'broken',
     bcrypt_cost: costOf(unlock(clientSecret)),
     problem,
-    authentication_methods: methodsOf({
+    authentication_methods: methodsFor({
       secret: secrets.some(isValid),
       key: keys.some(isValid),
       subject: details.subjects.length > 0,
@@ -49,15 +49,6 @@ export function describeClient(stored: StoredClient, now: number): ClientDocumen
 function shownOf(secret: Partial<NamedSecret>): RecordedSecret {
   const fields = SHOWN_OF_SECRET.map((field) => [field, secret[field] ?? null]);
   return Object.fromEntries(fields) as RecordedSecret;
-}
-
-/** The methods for which a client has something that is valid. */
-function methodsOf(has: Readonly<Record<'secret' | 'key' | 'subject', boolean>>): readonly AuthenticationMethod[] {
-  return [
-    ...(has.secret ? (['client_secret_post', 'client_secret_basic'] as const) : []),
-    ...(has.key ? (['private_key_jwt'] as const) : []),
-    ...(has.subject ? (['federated_jwt'] as const) : []),
-  ];
 }
 
 /** Whether the column `client_secret` has a secret that can match, now or when the client is enabled. */

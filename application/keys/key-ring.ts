@@ -8,11 +8,10 @@ import {
 } from '../../domain/key-chain.ts';
 import type { Problem } from '../../domain/problem.ts';
 import type { TokenKey } from '../../domain/token-key.ts';
-import { onceAtATime } from '../once-at-a-time.ts';
 import type { AuditLog, KeyEvent } from '../ports/audit-log.ts';
 import type { MonotonicClock } from '../ports/clock.ts';
 import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
-import type { KeyHandle, KeyProvider, SigningKey } from '../ports/key-provider.ts';
+import type { KeyProvider, SigningKey, VerificationKey } from '../ports/key-provider.ts';
 import type { KeyRingStore, KeyRow } from '../ports/key-ring-store.ts';
 import type { KeySealer, NewKey } from '../ports/key-sealer.ts';
 import { CLOCK_WRONG, type KeyRingView, NO_KEY, NOT_ADDED, problemOfKey, UNKNOWN, UNREAD } from './key-ring-report.ts';
@@ -44,8 +43,21 @@ const CLOCK_SECONDS = 1;
 const MAX_AGE_SECONDS = 30;
 
 /**
- * The keys that all replicas share: which one signs and which ones verify follows from their times, at each use. `advance` has
- * to be called regularly; it reads the ring, and adds the key that is due. What is known stays in use while that fails.
+ * The keys that all replicas share: which one signs and which ones verify follows from their times, at each use (domain/key-chain.ts).
+ * `advance` has to be called regularly; it reads the ring, and adds the key that is due. What is known stays in use while that fails.
+ *
+ * | the ring is | when | a use of it |
+ * |---|---|---|
+ * | unread | nothing was read yet | 503 |
+ * | current | an attempt to read it ended less than GAP_SECONDS ago | goes on with what is known |
+ * | left behind | otherwise: this process was stopped, and keys may have been revoked | reads it first |
+ * | without a right clock | the clock of day is outside of the window of the last reading | reads it first, once a second; then 503 |
+ *
+ * What holds, with its test in tests/application/keys: a key that was seen revoked stays so ("stays revoked where it was seen revoked, …");
+ * no token is refused because the ring could not be read ("while the ring is away signs nothing, says so, and verifies nothing: 503 and
+ * not 401"); an unknown id reads it at most once in RECENT_SECONDS ("causes no query for each request of a flood"); a process that was
+ * stopped signs only after a reading that began later ("signs only when the reading has ended that has begun meanwhile"); and a wrong
+ * clock signs nothing ("stops in the second in which the clock is set, …").
  */
 export class KeyRing implements KeyProvider {
   readonly #parts: KeyRingParts;
@@ -67,10 +79,10 @@ export class KeyRing implements KeyProvider {
   }
 
   /** Reads the ring, and adds the key that is due. Calls at the same time share one run. Throws DependencyUnavailable. */
-  readonly advance = onceAtATime<void, void>(() => this.#advance());
+  readonly advance = onceAtATime(() => this.#advance());
 
   /** Throws DependencyUnavailable. */
-  readonly read = onceAtATime<void, void>(() => this.#read());
+  readonly read = onceAtATime(() => this.#read());
 
   async signingKey(): Promise<SigningKey> {
     await this.#catchUp();
@@ -79,7 +91,7 @@ export class KeyRing implements KeyProvider {
     return key.pair;
   }
 
-  async verificationKey(kid: string): Promise<KeyHandle | undefined> {
+  async verificationKey(kid: string): Promise<VerificationKey | undefined> {
     const { clock } = this.#parts;
     const askedAt = clock.seconds();
     await this.#catchUp();
@@ -274,4 +286,15 @@ export class KeyRing implements KeyProvider {
     const { clock, auditLog } = this.#parts;
     void auditLog.record({ event, at: Math.floor(clock.wallSeconds()), key_id: keyId });
   }
+}
+
+/** The same work, which runs once for all who ask for it at the same time. */
+function onceAtATime(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => {
+    running ??= work().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
 }

@@ -1,7 +1,12 @@
 import type { TokenAlgorithm, TokenKey } from '../../domain/token-key.ts';
 
-/** A public key of the Web Cryptography API. It verifies by one algorithm. */
-export type KeyHandle = InstanceType<typeof CryptoKey>;
+/** A public key. */
+export interface VerificationKey {
+  /** The one algorithm that it verifies by. */
+  readonly alg: TokenAlgorithm;
+  /** Whether this is a signature of a JWS over this signing input, in base64url. Costs 0.03 ms by RS256. Never throws. */
+  verify(input: string, signature: string): boolean | Promise<boolean>;
+}
 
 /** A private key. It gives out signatures and nothing else. */
 export interface SigningKey {
@@ -21,7 +26,7 @@ export interface VerificationKeys {
    * The public key with this id, or undefined if no such key is trusted. A look-up in memory; an unknown id may cause a
    * query to the key directory or the issuer. Throws DependencyUnavailable if that query fails.
    */
-  verificationKey(kid: string): Promise<KeyHandle | undefined>;
+  verificationKey(kid: string): Promise<VerificationKey | undefined>;
 }
 
 /** The keys that sign and verify tokens. */
@@ -40,7 +45,7 @@ export interface KeyProvider extends VerificationKeys {
 }
 
 export interface KeyPair extends SigningKey {
-  readonly publicKey: KeyHandle;
+  readonly publicKey: VerificationKey;
   readonly jwk: TokenKey;
 }
 

@@ -1,4 +1,4 @@
-import type { Caller } from './caller.ts';
+import type { Connected } from './caller.ts';
 import { DependencyUnavailable } from './dependency-unavailable.ts';
 
 /** What is verified: a secret, by BCrypt, or the signature of an assertion. Each has its own queue. */
@@ -26,7 +26,7 @@ export interface SlotRequest {
   readonly clientId: string;
   /** What the verification costs at most: log2 of its work, such as its BCrypt rounds. The same for every client id. */
   readonly cost: number;
-  readonly caller: Caller;
+  readonly caller: Connected;
   /**
    * Looks up whether the client is registered. Called at most once, never before a refusal at once, and never while many
    * others are. May throw DependencyUnavailable.

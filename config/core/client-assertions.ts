@@ -17,9 +17,7 @@ export function clientAssertions(settings: Settings, core: Core): Feature | unde
     return new VerificationQueue(limits, 'assertion verification');
   });
   const queue = core.resolve(PARTS.assertionQueue);
-  part(core, PARTS.verifyAssertion, () => {
-    return new VerifyAssertion(verifier, queue, core.resolve(PARTS.loadLimit).waitUncounted);
-  });
+  part(core, PARTS.verifyAssertion, () => new VerifyAssertion(verifier, queue));
   return {
     endWaits: () => queue.close(),
     metrics(values) {

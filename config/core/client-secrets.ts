@@ -1,7 +1,6 @@
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
 import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { SHARES_MAX } from '../../adapters/secrets/fair-queue.ts';
-import { PlainSecretVerifier } from '../../adapters/secrets/plain-secret-verifier.ts';
 import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
 import { AuthenticateBySecret } from '../../application/authenticate-by-secret.ts';
@@ -12,7 +11,6 @@ import type { Feature } from '../feature.ts';
 import { type Core, PARTS, part } from '../parts.ts';
 import { boundsOfPool } from '../pool-work.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import type { Settings } from '../settings/settings.ts';
 
 interface ClientSecrets extends Feature {
   readonly method: AuthenticateBySecret;
@@ -27,10 +25,12 @@ export async function clientSecrets({ settings, clients }: Configuration, core: 
   const limiter = failuresPerMinute === 0 ? undefined : new AttemptLimiter({ failuresPerMinute });
   const cache = new VerifiedSecretCache(settings.CLIENT_SECRET_CACHE_MAX);
   const { readCosts, hasPlainSecrets } = core.resolve(PARTS.storage);
-  const bcrypt = bcryptVerifier(settings, core);
+  const { CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax } = settings;
+  const onCostFound = (found: number) => core.resolve(PARTS.log).warn({ event: 'secret_cost_found', cost: found });
+  const bcrypt = new BcryptSecretVerifier({ cost, costMax, hasPlainSecrets, onCostFound });
   bcrypt.useCosts(clients.flatMap(costsOf));
   await readCosts?.((costs) => bcrypt.useCosts(costs));
-  part(core, PARTS.secretVerifier, () => (hasPlainSecrets ? new PlainSecretVerifier(bcrypt) : bcrypt));
+  part(core, PARTS.secretVerifier, () => bcrypt);
   part(core, PARTS.verificationQueue, () => {
     const lookUps = Math.max(1, settings.DATABASE_POOL_SIZE - CONNECTIONS_LEFT);
     return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent: boundsOfPool().bcrypt, lookUps });
@@ -42,7 +42,6 @@ export async function clientSecrets({ settings, clients }: Configuration, core: 
     verifiedSecrets: cache,
     slots: queue,
     secrets: core.resolve(PARTS.secretVerifier),
-    waitUncounted: core.resolve(PARTS.loadLimit).waitUncounted,
   });
   return {
     method,
@@ -61,14 +60,6 @@ export async function clientSecrets({ settings, clients }: Configuration, core: 
       values.gauge('auth_failed_attempt_counts', limiter?.pairs ?? 0, limiter?.pairsMax ?? 0);
     },
   };
-}
-
-function bcryptVerifier(
-  { CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax }: Settings,
-  core: Core,
-): BcryptSecretVerifier {
-  const onCostFound = (found: number) => core.resolve(PARTS.log).warn({ event: 'secret_cost_found', cost: found });
-  return new BcryptSecretVerifier({ cost, costMax, onCostFound });
 }
 
 function costsOf({ clientSecret, details }: NewClient) {

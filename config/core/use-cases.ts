@@ -1,9 +1,8 @@
-import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
-import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
-import { AuthenticateClient, type AuthenticateClientParts } from '../../application/authenticate-client.ts';
+import { AuthenticateClient, type AuthenticationStrategies } from '../../application/authenticate-client.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
 import { IssueToken, type TokenReuse } from '../../application/issue-token.ts';
-import { usesSecrets } from '../../domain/authentication-method.ts';
+import { TokenSigner } from '../../application/token-signer.ts';
+import { usesAssertions } from '../../domain/authentication-method.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
 import { type Core, PARTS, part } from '../parts.ts';
 import { tokenPolicyOptions } from '../settings/derived-values.ts';
@@ -16,11 +15,12 @@ const REPLICA_LEEWAY_SECONDS = 1;
 export function registerAuthentication(
   core: Core,
   { CLIENT_AUTHENTICATION_METHODS: methods }: Settings,
-  { bySecret, byKey, byIdentity }: AuthenticateClientParts,
+  strategies: AuthenticationStrategies,
 ): void {
   part(core, PARTS.authenticateClient, () => {
-    if (byKey === undefined && byIdentity === undefined && bySecret !== undefined) return bySecret;
-    return new AuthenticateClient({ bySecret: usesSecrets(methods) ? bySecret : undefined, byKey, byIdentity });
+    const { client_secret_post: bySecret } = strategies;
+    if (bySecret !== undefined && !usesAssertions(methods)) return bySecret;
+    return new AuthenticateClient(Object.fromEntries(methods.map((method) => [method, strategies[method]])));
   });
 }
 
@@ -31,7 +31,7 @@ export function registerUseCases(core: Core, settings: Settings, reuse: TokenReu
     return new IssueToken({
       authenticateClient: core.resolve(PARTS.authenticateClient),
       policy,
-      signer: new NodeCryptoTokenSigner(core.resolve(PARTS.keyProvider), policy.type),
+      signer: new TokenSigner(core.resolve(PARTS.keyProvider), policy.type),
       clock: core.resolve(PARTS.clock),
       ids: core.resolve(PARTS.ids),
       auditLog: core.resolve(PARTS.auditLog),
@@ -45,7 +45,6 @@ export function registerUseCases(core: Core, settings: Settings, reuse: TokenReu
       // The clock of another replica may be a moment ahead of ours.
       leewaySeconds: settings.CLIENT_REPOSITORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
     };
-    const verifier = joseTokenVerifier(core.resolve(PARTS.keyProvider));
-    return new AuthorizeRequest(verifier, core.resolve(PARTS.clock), expected);
+    return new AuthorizeRequest(core.resolve(PARTS.keyProvider), core.resolve(PARTS.clock), expected);
   });
 }

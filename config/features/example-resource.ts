@@ -1,10 +1,10 @@
 import { locationRoute } from '../../adapters/http/example-resource/location-route.ts';
-import { inMemoryLocationCatalog, PLACES } from '../../adapters/memory/example-resource/in-memory-location-catalog.ts';
+import { PLACES } from '../../domain/example-resource/location.ts';
 import type { Feature } from '../feature.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** `EXAMPLE_RESOURCE`: a protected resource to try tokens on; `examples/node/locations-server.js` is the same as a separate server. */
 export function exampleResource({ EXAMPLE_RESOURCE, LOCATION_FIELD_ORDER: order }: Settings): Feature | undefined {
   if (!EXAMPLE_RESOURCE) return undefined;
-  return { routes: [locationRoute(inMemoryLocationCatalog(PLACES), order)] };
+  return { routes: [locationRoute(PLACES, order)] };
 }

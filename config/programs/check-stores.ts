@@ -1,5 +1,6 @@
 import { inspectRows } from '../../application/inspect-clients.ts';
 import { type HealthCheck, problemOf } from '../../application/ports/health-check.ts';
+import { recordsUses } from '../../domain/authentication-method.ts';
 import { type Finding, fine } from '../../domain/finding.ts';
 import { problemIn } from '../../domain/problem.ts';
 import { portsToRead } from '../core/ports.ts';
@@ -25,7 +26,7 @@ export async function checkStores(configuration: Configuration): Promise<readonl
   const { inspect } = await openStorage(settings);
   const uses = {
     keys: settings.KEY_DIRECTORY === 'database',
-    assertions: settings.CLIENT_AUTHENTICATION_METHODS.includes('private_key_jwt'),
+    assertions: recordsUses(settings.CLIENT_AUTHENTICATION_METHODS),
   };
   const session = await inspect?.(needsOf(configuration, core), uses);
   const findings = [...(session?.findings ?? [])];
@@ -44,7 +45,7 @@ function openersOf({ settings }: Configuration): readonly Open[] {
   return [
     ...(repository === 'memory' ? [] : [clients]),
     keyDirectory,
-    ...(methods.includes('private_key_jwt') ? [usedAssertions] : []),
+    ...(recordsUses(methods) ? [usedAssertions] : []),
   ];
 }
 

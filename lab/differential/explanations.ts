@@ -4,10 +4,12 @@ import type { Comparison } from './compare.ts';
 
 const DOCUMENT = fileURLToPath(new URL('README.md', import.meta.url));
 
-/** The differences that the document explains: each row of its tables. */
+/** The differences that the document explains: each item of its lists, which begin with the responses of both servers. */
 export function readExplanations(text = readFileSync(DOCUMENT, 'utf8')): readonly Comparison[] {
-  const rows = text.matchAll(/^\| (?!request )([^|-][^|]*?) +\| ([^|]*?) +\| ([^|]*?) +\|$/gm);
-  return [...rows].map(([, name = '', service = '', peer = '']) => ({ name, service, peer }));
+  const lists = text.matchAll(/^(.+) here, (.+) there:\n\n((?:- .+\n?)+)/gm);
+  return [...lists].flatMap(([, service = '', peer = '', items = '']) =>
+    [...items.matchAll(/^- (.+)$/gm)].map(([, name = '']) => ({ name, service, peer })),
+  );
 }
 
 /** What the document does not say, and what it says that is not so; one line each. */
@@ -22,5 +24,5 @@ export function findProblems(comparisons: readonly Comparison[], explained: read
 }
 
 function rowOf({ name, service, peer }: Comparison): string {
-  return `| ${name} | ${service} | ${peer} |`;
+  return `${name}: ${service} here, ${peer} there`;
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
+import { TokenSigner } from '../../application/token-signer.ts';
 import { EXAMPLE_PROFILE, startExampleServer } from '../../tests/support/example-server.ts';
 import { freePort } from '../../tests/support/free-port.ts';
 import { freshKeyRing } from '../../tests/support/fresh-key-ring.ts';
@@ -97,7 +97,7 @@ describe.each(EXAMPLES)('$name', ({ name, client, server, away }) => {
     const { exp, ...claims } = JSON.parse(
       Buffer.from((await token('read')).split('.')[1] ?? '', 'base64url').toString(),
     );
-    const foreign = await new NodeCryptoTokenSigner(await freshKeyRing(), 'at+jwt').sign({ ...claims, exp });
+    const foreign = await new TokenSigner(await freshKeyRing(), 'at+jwt').sign({ ...claims, exp });
     expect(await ask()).toEqual([401, expect.stringMatching(/^Bearer/)]);
     expect(await ask('Bearer no-token')).toEqual([401, expect.stringContaining('error="invalid_token"')]);
     expect(await ask(`Bearer ${foreign}`)).toEqual([401, expect.stringContaining('error="invalid_token"')]);

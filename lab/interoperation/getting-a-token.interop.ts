@@ -51,20 +51,20 @@ const METHOD_OF_AUTHLIB = ['    token_endpoint_auth_method="client_secret_post",
 const PYTHON_CLIENTS: readonly RunnableClient[] = [
   python('requests_oauthlib_client.py', {
     setting: [', include_client_id=True', ''],
-    error: `(invalid_client) ${DESCRIPTION}`,
+    error: DESCRIPTION,
   }),
   python('python/client.py', {
     path: 'client.py',
     command: () => ['venv/bin/python', 'client.py'],
     setting: METHOD_OF_AUTHLIB,
-    error: `invalid_client: ${DESCRIPTION}`,
+    error: DESCRIPTION,
   }),
-  python('authlib_httpx.py', { setting: METHOD_OF_AUTHLIB, error: `invalid_client: ${DESCRIPTION}` }),
+  python('authlib_httpx.py', { setting: METHOD_OF_AUTHLIB, error: DESCRIPTION }),
   python('authlib_flask.py', {
     setting: ['    client_kwargs={"token_endpoint_auth_method": "client_secret_post"},\n', ''],
-    error: `invalid_client: ${DESCRIPTION}`,
+    error: DESCRIPTION,
   }),
-  python('httpx_auth_client.py', { error: `invalid_client: ${DESCRIPTION}` }),
+  python('httpx_auth_client.py', { error: DESCRIPTION }),
 ];
 
 const SPRING_FILES: RunnableClient = {
@@ -123,7 +123,7 @@ const CLIENTS: readonly (readonly [Project, readonly RunnableClient[]])[] = [
         file: 'rust-oauth2/src/main.rs',
         path: 'src/main.rs',
         setting: ['.set_auth_type(AuthType::RequestBody)', '.set_auth_type(AuthType::BasicAuth)'],
-        error: `Some("${DESCRIPTION}")`,
+        error: DESCRIPTION,
         command: () => ['cargo', 'run', '--quiet'],
       },
     ],

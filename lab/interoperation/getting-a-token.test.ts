@@ -37,7 +37,7 @@ const CLIENTS: readonly ClientSnippet[] = [
   {
     file: 'badgateway-oauth2-client.js',
     setting: ["  authenticationMethod: 'client_secret_post',\n", ''],
-    error: `OAuth2 error invalid_client. ${DESCRIPTION}`,
+    error: DESCRIPTION,
   },
   { file: 'axios-oauth-client.js' },
 ];

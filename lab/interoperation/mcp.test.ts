@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Client } from '@modelcontextprotocol/client';
-import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
+import { TokenSigner } from '../../application/token-signer.ts';
 import { PARTS } from '../../config/parts.ts';
 import { freshKeyRing } from '../../tests/support/fresh-key-ring.ts';
 import { getAccessToken, send } from '../../tests/support/http.ts';
@@ -156,7 +156,7 @@ describe('docs/mcp.md', () => {
       ...more,
     });
     const sign = (type: 'at+jwt' | undefined, more: object) =>
-      new NodeCryptoTokenSigner(service.container.resolve(PARTS.keyProvider), type).sign(claims(more));
+      new TokenSigner(service.container.resolve(PARTS.keyProvider), type).sign(claims(more));
 
     it('says where its tokens come from', async () => {
       const metadata = await send(places.resource, '/.well-known/oauth-protected-resource/mcp');
@@ -174,7 +174,7 @@ describe('docs/mcp.md', () => {
       ['of another issuer', () => sign('at+jwt', { iss: `${places.issuer}/` })],
       ['that has expired', () => sign('at+jwt', { iat: 1, nbf: 1, exp: 2 })],
       ['without a type', () => sign(undefined, {})],
-      ['of an unknown key', async () => new NodeCryptoTokenSigner(await freshKeyRing(), 'at+jwt').sign(claims())],
+      ['of an unknown key', async () => new TokenSigner(await freshKeyRing(), 'at+jwt').sign(claims())],
       ['that is malformed', async () => 'no-token'],
     ])('refuses a token %s', async (_case, make) => {
       const response = await ask(`Bearer ${await make()}`);

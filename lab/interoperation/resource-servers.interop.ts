@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
-import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
+import { TokenSigner } from '../../application/token-signer.ts';
 import { PARTS } from '../../config/parts.ts';
 import { freePort } from '../../tests/support/free-port.ts';
 import { freshKeyRing } from '../../tests/support/fresh-key-ring.ts';
@@ -168,7 +168,7 @@ const claimsOf = ({ url }: ServiceUnderTest, now = secondsNow()) => ({
 /** Tokens that no resource server may accept, by name. */
 async function forgeriesOf(service: ServiceUnderTest, token: string): Promise<Readonly<Record<string, string>>> {
   const claims = claimsOf(service);
-  const signer = new NodeCryptoTokenSigner(service.container.resolve(PARTS.keyProvider), 'at+jwt');
+  const signer = new TokenSigner(service.container.resolve(PARTS.keyProvider), 'at+jwt');
   const { kid } = decodeProtectedHeader(token);
   const publicKey = (await send(service.url, '/oauth2/jwks')).text;
   const hs256 = `${base64url({ alg: 'HS256', typ: 'at+jwt', kid })}.${base64url(claims)}`;
@@ -176,7 +176,7 @@ async function forgeriesOf(service: ServiceUnderTest, token: string): Promise<Re
     'that has expired': await signer.sign(claimsOf(service, secondsNow() - 900)),
     'of another issuer': await signer.sign({ ...claims, iss: `${service.url}/` }),
     'for another audience': await signer.sign({ ...claims, aud: CLIENT_ID }),
-    'of an unknown key': await new NodeCryptoTokenSigner(await freshKeyRing(), 'at+jwt').sign(claims),
+    'of an unknown key': await new TokenSigner(await freshKeyRing(), 'at+jwt').sign(claims),
     'with another payload': [...token.split('.', 1), base64url(claims), token.split('.')[2]].join('.'),
     'without a signature': `${base64url({ alg: 'none', typ: 'at+jwt', kid })}.${base64url(claims)}.`,
     'signed with the public key': `${hs256}.${createHmac('sha256', publicKey).update(hs256).digest('base64url')}`,
@@ -219,7 +219,7 @@ async function refusalsAtRotations(
   const shown = snippet.interval?.shown;
   const changes = shown === undefined || interval === undefined ? [] : [[shown, interval] as const];
   await using verifier = await start(installed, snippet, service.url, changes);
-  const stranger = new NodeCryptoTokenSigner(await freshKeyRing(), 'at+jwt');
+  const stranger = new TokenSigner(await freshKeyRing(), 'at+jwt');
   const kids = new Set<string | undefined>();
   const answers: string[] = [];
   let restarts = 0;

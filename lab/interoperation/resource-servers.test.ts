@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
+import { TokenSigner } from '../../application/token-signer.ts';
 import { PARTS } from '../../config/parts.ts';
 import { AUDIENCE, EXAMPLE_PROFILE, startExampleServer } from '../../tests/support/example-server.ts';
 import { freshKeyRing } from '../../tests/support/fresh-key-ring.ts';
@@ -52,14 +52,14 @@ describe('docs/resource-servers.md', () => {
 
   describe.each(SERVERS)('%s', (name) => {
     let service: ServiceUnderTest;
-    let signer: NodeCryptoTokenSigner;
+    let signer: TokenSigner;
     let server: Awaited<ReturnType<typeof startServer>>;
     const ask = (authorization?: string, { url } = server): Promise<HttpResponse> =>
       send(url, '/things', { headers: authorization === undefined ? {} : { authorization } });
 
     beforeAll(async () => {
       service = await startServiceForClients(EXAMPLE_PROFILE);
-      signer = new NodeCryptoTokenSigner(service.container.resolve(PARTS.keyProvider), 'at+jwt');
+      signer = new TokenSigner(service.container.resolve(PARTS.keyProvider), 'at+jwt');
       server = await startServer(name, service.url);
     });
     afterAll(async () => {
@@ -104,8 +104,8 @@ describe('docs/resource-servers.md', () => {
       ['that has expired', () => signer.sign(claims(1_700_000_000))],
       ['of another issuer', () => signer.sign({ ...claims(), iss: `${service.url}/` })],
       ['for another audience', () => signer.sign({ ...claims(), aud: CLIENT_ID })],
-      ['of an unknown key', async () => new NodeCryptoTokenSigner(await freshKeyRing(), 'at+jwt').sign(claims())],
-      ['without a type', () => new NodeCryptoTokenSigner(service.container.resolve(PARTS.keyProvider)).sign(claims())],
+      ['of an unknown key', async () => new TokenSigner(await freshKeyRing(), 'at+jwt').sign(claims())],
+      ['without a type', () => new TokenSigner(service.container.resolve(PARTS.keyProvider)).sign(claims())],
       ['that is malformed', async () => 'no-token'],
     ])('refuses a token %s', async (_case, make) => {
       const response = await ask(`Bearer ${await make()}`);

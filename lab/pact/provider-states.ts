@@ -1,8 +1,8 @@
 import bcrypt from 'bcrypt';
 import { decodeJwt } from 'jose';
-import { inMemoryLocationCatalog, PLACES } from '../../adapters/memory/example-resource/in-memory-location-catalog.ts';
 import type { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { PARTS } from '../../config/parts.ts';
+import { PLACES } from '../../domain/example-resource/location.ts';
 import { clientsTable } from '../../tests/support/clients-table.ts';
 import type { FixedClock } from '../../tests/support/fixed-clock.ts';
 import { getAccessToken } from '../../tests/support/http.ts';
@@ -81,7 +81,7 @@ export class ProviderStates {
 
   async #checkLocation(given: StateParameters, expected: 'known' | 'not known'): Promise<void> {
     const code = required(given, 'code');
-    const location = await inMemoryLocationCatalog(PLACES).findByCode(code);
+    const location = PLACES.find((place) => place.code === code);
     const actual = location === undefined ? 'not known' : 'known';
     if (actual !== expected) throw new Error(`location ${code} is ${actual}`);
   }

@@ -14,7 +14,7 @@ import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cach
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import {
   AuthenticateClient,
-  type AuthenticateClientParts,
+  type AuthenticationStrategies,
   type PresentedAssertion,
 } from '../../application/authenticate-client.ts';
 import {
@@ -85,9 +85,11 @@ describe('AuthenticateClient', () => {
   const CLIENT = registrationIn(ClientRegistration.of({ ...REGISTERED_CLIENT, id: '1' }));
 
   /** Strategies that accept everything, and what they were called with. */
-  function world(enabled: readonly (keyof AuthenticateClientParts)[] = ['bySecret', 'byKey', 'byIdentity']) {
+  function world(
+    enabled: readonly (keyof AuthenticationStrategies)[] = ['client_secret_post', 'private_key_jwt', 'federated_jwt'],
+  ) {
     const calls: unknown[][] = [];
-    const strategy = (name: keyof AuthenticateClientParts) => ({
+    const strategy = (name: keyof AuthenticationStrategies) => ({
       async execute(...call: readonly unknown[]) {
         calls.push([name, ...call]);
         return success(CLIENT);
@@ -108,13 +110,13 @@ describe('AuthenticateClient', () => {
     const { calls, authenticate } = world();
     const credentials = { clientId: 'client', clientSecret: 'secret' };
     expect(await authenticate.execute(credentials, A_CALLER)).toEqual(success(CLIENT));
-    expect(calls).toEqual([['bySecret', credentials, A_CALLER]]);
+    expect(calls).toEqual([['client_secret_post', credentials, A_CALLER]]);
   });
 
   it.each<[string, string, AssertionType, string]>([
-    ['an issuer that is trusted', TRUSTED, 'jwt-bearer', 'byIdentity'],
-    ['an issuer that is trusted, as a JWT-SVID', TRUSTED, 'jwt-spiffe', 'byIdentity'],
-    ['anybody else, who can only be the client', 'client', 'jwt-bearer', 'byKey'],
+    ['an issuer that is trusted', TRUSTED, 'jwt-bearer', 'federated_jwt'],
+    ['an issuer that is trusted, as a JWT-SVID', TRUSTED, 'jwt-spiffe', 'federated_jwt'],
+    ['anybody else, who can only be the client', 'client', 'jwt-bearer', 'private_key_jwt'],
   ])('has an assertion verified that was signed by %s', async (_who, iss, type, expected) => {
     const { calls, authenticate } = world();
     expect(await authenticate.execute(assertionBy(iss, type), A_CALLER)).toEqual(success(CLIENT));
@@ -125,10 +127,25 @@ describe('AuthenticateClient', () => {
   const ISSUERS = 'an issuer that this server trusts';
   const NO_KEYS = `${ISSUERS}, unless its operator adds private_key_jwt to CLIENT_AUTHENTICATION_METHODS`;
 
-  it.each<[string, ReturnType<typeof assertionBy>, (keyof AuthenticateClientParts)[], string]>([
-    ['a JWT-SVID of no trusted issuer', assertionBy('client', 'jwt-spiffe'), ['byKey', 'byIdentity'], ISSUERS],
-    ['an assertion of a client where that method is off', assertionBy('client'), ['bySecret', 'byIdentity'], NO_KEYS],
-    ['an identity where that method is off', assertionBy(TRUSTED, 'jwt-spiffe'), ['bySecret', 'byKey'], ISSUERS],
+  it.each<[string, ReturnType<typeof assertionBy>, (keyof AuthenticationStrategies)[], string]>([
+    [
+      'a JWT-SVID of no trusted issuer',
+      assertionBy('client', 'jwt-spiffe'),
+      ['private_key_jwt', 'federated_jwt'],
+      ISSUERS,
+    ],
+    [
+      'an assertion of a client where that method is off',
+      assertionBy('client'),
+      ['client_secret_post', 'federated_jwt'],
+      NO_KEYS,
+    ],
+    [
+      'an identity where that method is off',
+      assertionBy(TRUSTED, 'jwt-spiffe'),
+      ['client_secret_post', 'private_key_jwt'],
+      ISSUERS,
+    ],
   ])('refuses %s', async (_what, credentials, enabled, shown) => {
     const { calls, authenticate } = world(enabled);
     const problem = { code: 'invalid_client', reason: 'assertion_issuer_untrusted', shown };
@@ -145,7 +162,7 @@ describe('AuthenticateClient', () => {
   });
 
   it('fails for a secret where no method takes one', async () => {
-    const { authenticate } = world(['byKey']);
+    const { authenticate } = world(['private_key_jwt']);
     await expect(authenticate.execute({ clientId: 'client', clientSecret: 'secret' }, A_CALLER)).rejects.toThrow();
   });
 });
@@ -559,14 +576,17 @@ describe('AuthenticateBySecret', () => {
       clients: world().repository,
       secrets: watchedBcrypt(() => {}),
       slots,
-      async waitUncounted(_caller, wait, isMoreWork) {
+    });
+    const caller: Caller = {
+      ...A_CALLER,
+      async waitUncounted(wait, isMoreWork) {
         const outcome = await wait();
         work.push(isMoreWork(outcome));
         return outcome;
       },
-    });
+    };
     for (const clientId of [CLIENT.clientId, 'nobody']) {
-      await authenticateClient.execute({ ...CREDENTIALS, clientId }, A_CALLER);
+      await authenticateClient.execute({ ...CREDENTIALS, clientId }, caller);
     }
     expect([registered, work]).toEqual([
       [true, false],
@@ -718,12 +738,16 @@ describe('VerifyAssertion', () => {
       },
     };
     const work: boolean[] = [];
-    const useCase = new VerifyAssertion(verifier, queue, async (_caller, wait, isMoreWork) => {
-      const verdict = await wait();
-      work.push(isMoreWork(verdict));
-      return verdict;
-    });
-    const verify = (clientId = 'client', caller = A_CALLER) => {
+    const useCase = new VerifyAssertion(verifier, queue);
+    const verify = (clientId = 'client', sender: Caller = A_CALLER) => {
+      const caller: Caller = {
+        ...sender,
+        async waitUncounted(wait, isMoreWork) {
+          const verdict = await wait();
+          work.push(isMoreWork(verdict));
+          return verdict;
+        },
+      };
       const verdict = useCase.execute(ASSERTION, [], { clientId, caller, isRegistered: async () => true });
       verdict.catch(() => {});
       return verdict;

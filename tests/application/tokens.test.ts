@@ -1,20 +1,18 @@
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
-import { NodeCryptoTokenSigner } from '../../adapters/jwt/node-crypto-token-signer.ts';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
 import { Batches } from '../../application/batches.ts';
 import { type IssuedToken, IssueToken, type TokenRequest, type TokenReuse } from '../../application/issue-token.ts';
+import type { KeyRing } from '../../application/keys/key-ring.ts';
 import type { SecretCredentials } from '../../application/ports/client-credentials.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { KeyProvider, SigningKey } from '../../application/ports/key-provider.ts';
-import type { TokenSigner } from '../../application/ports/token-signer.ts';
-import type { TokenVerifier } from '../../application/ports/token-verifier.ts';
-import { followCosts, readCosts } from '../../application/storage-figures.ts';
+import { followCosts } from '../../application/storage-figures.ts';
 import { IssuedTokens } from '../../application/token-reuse/issued-tokens.ts';
+import { TokenSigner } from '../../application/token-signer.ts';
 import { type AccessTokenClaims, scopesOf, TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
 import { ClientRegistration, type ClientRegistrationFields } from '../../domain/client-registration.ts';
 import { Scope } from '../../domain/scope.ts';
@@ -26,6 +24,7 @@ import { FixedClock } from '../support/fixed-clock.ts';
 import { freshKeyRing } from '../support/fresh-key-ring.ts';
 import { InMemoryAuditLog } from '../support/in-memory-audit-log.ts';
 import { REGISTERED_CLIENT as CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
+import { tokenVerifier } from '../support/token-verifier.ts';
 import { until } from '../support/until.ts';
 
 describe('tokens that are issued', () => {
@@ -60,7 +59,7 @@ describe('tokens that are issued', () => {
     readonly client?: Partial<Omit<ClientRegistrationFields, 'id'>>;
     readonly clients?: Pick<ClientRepository, 'findByClientId' | 'findSecret'>;
     readonly resources?: readonly string[];
-    readonly signer?: TokenSigner;
+    readonly signer?: Pick<TokenSigner, 'sign'>;
     readonly auditNeed?: 'required';
     readonly reuse?: TokenReuse;
   }
@@ -89,7 +88,7 @@ describe('tokens that are issued', () => {
     const issueToken = new IssueToken({
       authenticateClient: authenticateBySecretWith({ clients: counted, secrets }),
       policy: new TokenPolicy({ ...POLICY, ...policy }),
-      signer: signer ?? new NodeCryptoTokenSigner(keys),
+      signer: signer ?? new TokenSigner(keys),
       clock,
       ids,
       auditLog,
@@ -110,7 +109,7 @@ describe('tokens that are issued', () => {
   describe('IssueToken', () => {
     it('issues a token that the verifier accepts, with the claims that it returns', async () => {
       const { accessToken, claims } = await issued(world());
-      expect(await joseTokenVerifier(keys).verify(accessToken)).toEqual({ ok: true, value: claims });
+      expect(await tokenVerifier(keys).verify(accessToken)).toEqual({ ok: true, value: claims });
     });
 
     it('names the client as subject and audience, and the deployment as issuer', async () => {
@@ -363,7 +362,7 @@ describe('tokens that are issued', () => {
       const outcome = await world().issueToken.execute(requestOf({ resources: RESOURCES }));
       if (!outcome.ok) throw new Error(outcome.problem.reason);
       const { accessToken, claims } = outcome.value;
-      expect(await joseTokenVerifier(keys).verify(accessToken)).toEqual({ ok: true, value: claims });
+      expect(await tokenVerifier(keys).verify(accessToken)).toEqual({ ok: true, value: claims });
     });
 
     it.each([
@@ -433,13 +432,12 @@ describe('AuthorizeRequest', () => {
   const { iss: ISSUER, iat: NOW } = CLAIMS;
   const CALLER = { ok: true, value: { clientId: CLAIMS.sub, tokenId: CLAIMS.jti } };
 
-  let signer: NodeCryptoTokenSigner;
-  let verifier: TokenVerifier;
+  let signer: TokenSigner;
+  let keys: KeyRing;
 
   beforeAll(async () => {
-    const keys = await freshKeyRing();
-    signer = new NodeCryptoTokenSigner(keys);
-    verifier = joseTokenVerifier(keys);
+    keys = await freshKeyRing();
+    signer = new TokenSigner(keys);
   });
 
   interface Case extends Omit<ExpectedToken, 'issuer'> {
@@ -450,7 +448,7 @@ describe('AuthorizeRequest', () => {
   }
 
   async function ask({ claims = {}, at = NOW, required, ...expected }: Case = {}) {
-    const authorizeRequest = new AuthorizeRequest(verifier, new FixedClock(at), { issuer: ISSUER, ...expected });
+    const authorizeRequest = new AuthorizeRequest(keys, new FixedClock(at), { issuer: ISSUER, ...expected });
     const token = await signer.sign({ ...CLAIMS, ...claims });
     return authorizeRequest.execute({ token, requiredScope: required === undefined ? undefined : scope(required) });
   }
@@ -621,7 +619,7 @@ describe('AuthorizeRequest', () => {
   });
 
   it('refuses an invalid token with the reason of the verifier, and does not name a client', async () => {
-    const authorizeRequest = new AuthorizeRequest(verifier, new FixedClock(NOW), { issuer: ISSUER });
+    const authorizeRequest = new AuthorizeRequest(keys, new FixedClock(NOW), { issuer: ISSUER });
     const [head, payload] = (await signer.sign(CLAIMS)).split('.');
     const answers = [
       await authorizeRequest.execute({ token: 'no token' }),
@@ -633,11 +631,11 @@ describe('AuthorizeRequest', () => {
     ]);
   });
 
-  it('passes on an outage of the verifier unchanged', async () => {
+  it('passes on an outage of the keys unchanged', async () => {
     const outage = new DependencyUnavailable('key directory', new Error('connection refused'));
-    const unreachable: TokenVerifier = { verify: () => Promise.reject(outage) };
+    const unreachable = { verificationKey: () => Promise.reject(outage) };
     const authorizeRequest = new AuthorizeRequest(unreachable, new FixedClock(NOW), { issuer: ISSUER });
-    await expect(authorizeRequest.execute({ token: 'any' })).rejects.toBe(outage);
+    await expect(authorizeRequest.execute({ token: await signer.sign(CLAIMS) })).rejects.toBe(outage);
   });
 });
 
@@ -865,6 +863,13 @@ describe('the costs of stored secrets', () => {
     jest.useRealTimers();
   });
 
+  const closed: string[] = [];
+  const storage = {
+    name: 'client repository',
+    readiness: () => ({ ready: true }) as const,
+    close: async () => void closed.push('closed'),
+  };
+
   /** Costs that nobody can read, in so many milliseconds, and the seconds at which somebody has tried to. */
   function unreadable(takesMs = 0) {
     jest.useFakeTimers();
@@ -875,34 +880,30 @@ describe('the costs of stored secrets', () => {
       if (takesMs > 0) await new Promise((resolve) => setTimeout(resolve, takesMs));
       return undefined;
     };
-    return { triedAt, find };
+    return { triedAt, ...followCosts(storage, find) };
   }
 
-  it('are tried to be read after a second, then after twice as long each time, five minutes at most', async () => {
-    const { triedAt, find } = unreadable();
-    const reading = readCosts(find, () => {});
-    await reading.start();
-    await jest.advanceTimersByTimeAsync(1_200_000);
-    expect(triedAt).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 811, 1_111]);
-    expect(reading.isClosed).toBe(false);
-    reading.close();
-    await jest.advanceTimersByTimeAsync(1_200_000);
-    expect([triedAt.length, reading.isClosed]).toEqual([12, true]);
+  it('are tried to be read every second, until the storage is closed', async () => {
+    const { triedAt, readCosts, dependency } = unreadable();
+    await readCosts(() => {});
+    await jest.advanceTimersByTimeAsync(4_500);
+    expect(triedAt).toEqual([0, 1, 2, 3, 4]);
+    await dependency.close();
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(triedAt).toHaveLength(5);
   });
 
   it('are not tried to be read before thirty times as long as the last attempt took', async () => {
-    const { triedAt, find } = unreadable(2_000);
-    void readCosts(find, () => {}).start();
+    const { triedAt, readCosts } = unreadable(2_000);
+    void readCosts(() => {});
     await jest.advanceTimersByTimeAsync(125_000);
     expect(triedAt).toEqual([0, 62, 124]);
   });
 
   it('hold up a start for half a second at most', async () => {
-    const { triedAt, find } = unreadable(2_000);
-    const storage = { name: 'client repository', readiness: () => ({ ready: true }) as const, close: async () => {} };
-    const { readCosts: read, dependency } = followCosts(storage, find);
+    const { triedAt, readCosts, dependency } = unreadable(2_000);
     let goesOn = false;
-    const started = read(() => {}).then(() => {
+    const started = readCosts(() => {}).then(() => {
       goesOn = true;
     });
     await jest.advanceTimersByTimeAsync(499);
@@ -914,58 +915,31 @@ describe('the costs of stored secrets', () => {
     expect(triedAt).toEqual([0]);
   });
 
-  it('reads the costs before it resolves, and not again', async () => {
+  it('are read before a start goes on, and not again', async () => {
     const found: (readonly number[])[] = [];
     let asked = 0;
     const find = async () => {
       asked += 1;
       return [10, 12];
     };
-    await readCosts(find, (them) => found.push(them), 1).start();
+    await followCosts(storage, find).readCosts((costs) => found.push(costs));
     expect({ found, asked }).toEqual({ found: [[10, 12]], asked: 1 });
   });
 
-  it('tries again until it can read them, and stops then', async () => {
+  it('are read as soon as that is possible', async () => {
     const answers = [undefined, undefined, [12]];
     const found: (readonly number[])[] = [];
-    await readCosts(
-      async () => answers.shift(),
-      (them) => found.push(them),
-      1,
-    ).start();
+    await followCosts(storage, async () => answers.shift(), 1).readCosts((costs) => found.push(costs));
     expect(found).toEqual([]);
     await until(() => found.length > 0, 'the costs are found');
     expect({ found, answers }).toEqual({ found: [[12]], answers: [] });
   });
 
-  it('reads them for a storage when it is asked to, and not again once the storage is closed', async () => {
-    const calls: string[] = [];
-    const storage = {
-      name: 'client repository',
-      readiness: () => ({ ready: true }) as const,
-      close: async () => void calls.push('close'),
-    };
-    const { readCosts: read, dependency } = followCosts(storage, async () => [10, 12]);
+  it('leave the storage as it is for everybody else', async () => {
+    const { dependency } = followCosts(storage, async () => []);
     expect([dependency.name, dependency.readiness()]).toEqual(['client repository', { ready: true }]);
+    closed.length = 0;
     await dependency.close();
-    await read((costs) => calls.push(costs.join()));
-    await dependency.close();
-    expect(calls).toEqual(['close', '10,12', 'close']);
-  });
-
-  it('does not try again when it is closed', async () => {
-    let asked = 0;
-    const response = Promise.withResolvers<undefined>();
-    const find = () => {
-      asked += 1;
-      return response.promise;
-    };
-    const reading = readCosts(find, () => {}, 0);
-    const started = reading.start();
-    reading.close();
-    response.resolve(undefined);
-    await started;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(asked).toBe(1);
+    expect(closed).toEqual(['closed']);
   });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { KeyProvider } from '../../application/ports/key-provider.ts';
-import type { TokenSigner } from '../../application/ports/token-signer.ts';
+import type { TokenSigner } from '../../application/token-signer.ts';
 import type { TokenAlgorithm } from '../../domain/token-key.ts';
 import { CLAIMS } from '../support/claims.ts';
 import { isSignedBy } from '../support/token-algorithms.ts';
 
 /** A signer, and the keys that it signs with. */
 interface SignerUnderTest {
-  readonly signer: TokenSigner;
+  readonly signer: Pick<TokenSigner, 'sign'>;
   readonly keys: KeyProvider;
 }
 

@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LoadLimit } from '../../adapters/http/admission/load-limit.ts';
 import { openApiEndpoint } from '../../adapters/http/endpoints/open-api-endpoint.ts';
 import { ALL_REASONS, type AnyReason, RESPONSES, refusalBody } from '../../adapters/http/server/http-refusal.ts';
-import { SystemClock } from '../../adapters/system/system.ts';
-import { AuthorizeRequest } from '../../application/authorize-request.ts';
+import type { AuthorizeRequest } from '../../application/authorize-request.ts';
 import { PARTS } from '../../config/parts.ts';
 import { ASSERTION_MISTAKES, assertionForm, PLATFORM, PLATFORM_KEY } from '../support/assertion-mistakes.ts';
 import {
@@ -289,9 +288,7 @@ describe('the responses in docs/openapi.json', () => {
         {
           override: (container) => {
             const fault = () => Promise.reject(new TypeError('unforeseen'));
-            const expected = { issuer: '', audience: '', leewaySeconds: 0 };
-            const broken = new AuthorizeRequest({ verify: fault }, new SystemClock(), expected);
-            container.registerInstance(PARTS.authorizeRequest, broken);
+            container.registerInstance(PARTS.authorizeRequest, { execute: fault } as unknown as AuthorizeRequest);
             container.registerInstance(PARTS.authenticateClient, { execute: fault });
           },
         },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type AccessTokenClaims, isAccessTokenClaims, isFor, scopesOf } from '../../domain/access-token-claims.ts';
-import { usesAssertions, usesSecrets } from '../../domain/authentication-method.ts';
+import { methodsFor, recordsUses, usesAssertions } from '../../domain/authentication-method.ts';
 import {
   ClientRegistration,
   type ClientRegistrationFields,
@@ -408,11 +408,17 @@ describe('readTokenKey', () => {
 
 describe('authentication methods', () => {
   it.each([
-    ['client_secret_post', true, false],
-    ['client_secret_basic', true, false],
-    ['private_key_jwt', false, true],
-    ['federated_jwt', false, true],
-  ] as const)('%s: secrets %s, assertions %s', (method, secrets, assertions) => {
-    expect([usesSecrets([method]), usesAssertions([method])]).toEqual([secrets, assertions]);
+    ['client_secret_post', false, false],
+    ['client_secret_basic', false, false],
+    ['private_key_jwt', true, true],
+    ['federated_jwt', true, false],
+  ] as const)('%s: assertions %s, which are used once %s', (method, assertions, once) => {
+    expect([usesAssertions([method]), recordsUses([method])]).toEqual([assertions, once]);
+  });
+
+  it('of a client are those that it has something for', () => {
+    const methods = methodsFor({ secret: true, key: false, subject: true });
+    expect(methods).toEqual(['client_secret_post', 'client_secret_basic', 'federated_jwt']);
+    expect(methodsFor({ secret: false, key: true, subject: false })).toEqual(['private_key_jwt']);
   });
 });

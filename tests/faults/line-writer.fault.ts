@@ -1,5 +1,14 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -137,8 +146,29 @@ describe(`a writer of required lines (seed ${SEED})`, () => {
       await program.ended();
       const { whole, fragments, others } = readNumberedLines(readFileSync(path, 'utf8'));
       expect(others.filter((line) => !/^lost \d+$/.test(line))).toEqual([]);
-      expect(fragments).toBe(offset === -1 || offset === 0 ? 0 : 1);
+      // The rest of the line follows what the disk has taken of it.
+      expect(fragments).toBe(0);
       expect(whole.slice(0, 10)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      expectOnce(numbersOf(program), whole);
+    },
+  );
+
+  it.each(['a whole line', 'a part of a line'])(
+    'writes a line again as a whole if another process has written %s behind what the full disk had taken of it',
+    async (what) => {
+      const size = [0, 1, 2, 3, 4].reduce((sum, number) => sum + numberedLine(number).length, -5);
+      const writer = ['tests/faults/write-lines.ts', path, '0'];
+      await using program = followProgram(spawn('prlimit', [`--fsize=${size}:unlimited`, process.execPath, ...writer]));
+      await program.printed(/refused/);
+      const other = numberedLine(1_000_000);
+      appendFileSync(path, what === 'a whole line' ? `\n${other}` : `\n${other.slice(0, -5)}`);
+      limitFiles(program, 'unlimited');
+      await untilMore(program, 20);
+      program.process.kill('SIGKILL');
+      await program.ended();
+      const { whole, others } = readNumberedLines(readFileSync(path, 'utf8'));
+      expect(others.filter((line) => !/^lost \d+$/.test(line))).toEqual([]);
+      expect(whole.includes(1_000_000)).toBe(what === 'a whole line');
       expectOnce(numbersOf(program), whole);
     },
   );

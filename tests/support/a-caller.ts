@@ -6,4 +6,5 @@ export const A_CALLER: Caller & RequestOrigin = {
   remoteAddress: '192.0.2.1',
   network: '192.0.2.1',
   disconnected: new AbortController().signal,
+  waitUncounted: (wait) => wait(),
 };

@@ -25,7 +25,6 @@ export function authenticateBySecretWith(
     verifiedSecrets: new VerifiedSecretCache(1_000),
     slots: new VerificationQueue(),
     attempts: UNLIMITED_ATTEMPTS,
-    waitUncounted: (_caller, wait) => wait(),
     ...parts,
   });
 }

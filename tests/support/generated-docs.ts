@@ -5,7 +5,7 @@ import { aboutSetting } from '../../config/settings/about-setting.ts';
 import type { SettingsGroup } from '../../config/settings/read-environment.ts';
 import { SETTING_GROUPS } from './all-settings.ts';
 import { generateAuditSchema } from './generate-audit-schema.ts';
-import { SCOPE_ROWS } from './scopes-of-one-api.ts';
+import { SHOWN_SCOPE_ROWS } from './scopes-of-one-api.ts';
 
 /** The part of a page that has this name; undefined if nothing generates it. */
 function generate(name: string): string | undefined {
@@ -31,7 +31,7 @@ export function withGeneratedParts(page: string): string {
 
 function scopesTable(): string {
   const code = (texts: readonly string[]) => texts.map((text) => `\`${text}\``).join(', ');
-  const lines = SCOPE_ROWS.map(({ scope, resources, granted, error }) => {
+  const lines = SHOWN_SCOPE_ROWS.map(({ scope, resources, granted, error }) => {
     const outcome = granted === undefined ? `400 \`${error}\`` : code([granted]);
     return `| ${code(resources) || 'none'} | ${scope === undefined ? 'none' : code([scope])} | ${outcome} |`;
   });
@@ -57,6 +57,9 @@ function settingsTable(rows: SettingsGroup['rows']): string {
   return ['| setting | default | meaning |', '|---|---|---|', ...lines].join('\n');
 }
 
+/** The sentences after the first one, which a description makes unnecessary. */
+const whatToDo = (meaning: string) => meaning.replace(/^.*?\. (?=[A-Z])/, '');
+
 /** A list for each response. */
 function reasonsLists(): string {
   const reasons = Object.keys(ALL_REASONS) as AnyReason[];
@@ -67,7 +70,8 @@ function reasonsLists(): string {
       const given = reasons.filter((reason) => responseOf(ALL_REASONS[reason].code) === response);
       const items = given.map((reason) => {
         const { description } = ALL_REASONS[reason];
-        return `- **\`${reason}\`**: ${description === undefined ? '' : `"${description}". `}${ALL_MEANINGS[reason]}`;
+        const meaning = ALL_MEANINGS[reason];
+        return `- **\`${reason}\`**: ${description === undefined ? meaning : `"${description}". ${whatToDo(meaning)}`}`;
       });
       return `## ${response}\n\n${items.join('\n')}\n`;
     })

@@ -2,7 +2,7 @@ import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit
 import { RejectionDelay } from '../../adapters/http/admission/rejection-delay.ts';
 import { HTTP_TIMEOUTS, HttpServer, type HttpServerParts } from '../../adapters/http/server/http-server.ts';
 import type { Route } from '../../adapters/http/server/koa-application.ts';
-import { joseTokenVerifier } from '../../adapters/jwt/jose-token-verifier.ts';
+
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { AuthorizeRequest } from '../../application/authorize-request.ts';
 import { FixedClock } from './fixed-clock.ts';
@@ -13,7 +13,7 @@ import { ISSUER } from './running-service.ts';
 export function createHttpServer(routes: readonly Route[], more: Partial<HttpServerParts> = {}): HttpServer {
   return new HttpServer({
     routes,
-    authorizeRequest: new AuthorizeRequest(joseTokenVerifier(unstartedKeyRing()), new FixedClock(), {
+    authorizeRequest: new AuthorizeRequest(unstartedKeyRing(), new FixedClock(), {
       issuer: ISSUER,
     }),
     ids: new RandomIdGenerator(),

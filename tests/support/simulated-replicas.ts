@@ -2,7 +2,7 @@ import { KeyRing } from '../../application/keys/key-ring.ts';
 import { rotationsOf } from '../../application/keys-program/ring-records.ts';
 import type { MonotonicClock } from '../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import type { KeyHandle, KeyPair } from '../../application/ports/key-provider.ts';
+import type { KeyPair } from '../../application/ports/key-provider.ts';
 import type { KeyRingStore, KeyRow, KeyRows, SealedKey } from '../../application/ports/key-ring-store.ts';
 import type { KeySealer, NewKey, OpenedSeal } from '../../application/ports/key-sealer.ts';
 import type { KeyPlan, KeyPolicy } from '../../domain/key-chain.ts';
@@ -225,5 +225,5 @@ export class SimulatedReplica {
 
 function pairOf(kid: string, alg: TokenAlgorithm): KeyPair {
   const jwk = { kty: 'RSA', use: 'sig', alg, kid } as const;
-  return { kid, alg, jwk, publicKey: {} as KeyHandle, sign: async () => '' };
+  return { kid, alg, jwk, publicKey: { alg, verify: () => false }, sign: async () => '' };
 }

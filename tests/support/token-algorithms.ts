@@ -1,4 +1,3 @@
-import type { KeyHandle } from '../../application/ports/key-provider.ts';
 import { TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKey } from '../../domain/token-key.ts';
 
 /** Each algorithm of the Web Cryptography API, from its specification: for importKey and for verify. */
@@ -23,14 +22,13 @@ export const OTHER_ALGORITHMS = TOKEN_ALGORITHMS.filter((name) => name !== 'RS25
 /** Whether this is a signature of a JWS in base64url by the algorithm, found without the code of the service. */
 export async function isSignedBy(
   alg: TokenAlgorithm,
-  key: KeyHandle | TokenKey | undefined,
+  key: TokenKey | undefined,
   signature: string,
   input: string,
 ): Promise<boolean> {
   if (key === undefined) return false;
   const params = WEB_CRYPTO[alg];
-  const { use, kid, alg: _named, ...material } = key as TokenKey;
-  const handle =
-    key instanceof CryptoKey ? key : await crypto.subtle.importKey('jwk', material, params, true, ['verify']);
+  const { use, kid, alg: _named, ...material } = key;
+  const handle = await crypto.subtle.importKey('jwk', material, params, true, ['verify']);
   return crypto.subtle.verify(params, handle, Buffer.from(signature, 'base64url'), Buffer.from(input));
 }

@@ -1,6 +1,6 @@
 import type { TrustedIssuer } from '../../../domain/federated-jwt/trusted-issuers.ts';
 import type { PublicJwk } from '../../../domain/public-jwk.ts';
-import { fetchKeySet } from '../fetch-key-set.ts';
+import { readJson } from '../read-json.ts';
 import { readIssuerKeys } from './read-issuer-keys.ts';
 
 /** The longest that one attempt to fetch a key set of a trusted issuer may take, in milliseconds. */
@@ -11,11 +11,19 @@ export type IssuerSource = Pick<TrustedIssuer, 'issuer' | 'algorithms' | 'preset
   readonly source: { readonly uri: string } | { readonly keys: readonly PublicJwk[] };
 };
 
-/** The keys of an issuer now. Throws if they cannot be fetched, or are none. */
+/**
+ * The keys of an issuer now. Throws if they cannot be fetched, or are none. A redirect is refused: it would name a URL that the
+ * operator does not trust.
+ */
 export async function fetchIssuerKeys(issuer: IssuerSource, signal: AbortSignal): Promise<readonly PublicJwk[]> {
   if ('keys' in issuer.source) return issuer.source.keys;
-  const { document } = await fetchKeySet(issuer.source.uri, signal);
-  const read = readIssuerKeys(document, issuer);
+  const headers = { accept: 'application/jwk-set+json, application/json' };
+  const response = await fetch(issuer.source.uri, { redirect: 'manual', signal, headers });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`the key set was answered with status ${response.status}`);
+  }
+  const read = readIssuerKeys(await readJson(response), issuer);
   if (!read.ok) throw new Error(`the key set ${read.problem}`);
   return read.value;
 }

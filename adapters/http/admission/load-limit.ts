@@ -1,5 +1,3 @@
-import type { Caller, WaitUncounted } from '../../../application/ports/caller.ts';
-
 /** How often the event loop is checked, in milliseconds. */
 const CHECK_EVERY_MS = 100;
 
@@ -27,11 +25,6 @@ export interface Countable {
   isCounted?: boolean;
   /** Whether its connection has sent more than three within ten seconds. */
   isRepeated?: boolean;
-}
-
-/** A caller whose request is counted. */
-export interface CountableCaller extends Caller {
-  readonly request: Countable;
 }
 
 /**
@@ -99,17 +92,16 @@ export class LoadLimit {
    * again if the limit allows. It is answered in any case, since the expensive part is done, and only as many a second get
    * there as verifications end. A refusal is no work.
    */
-  readonly waitUncounted: WaitUncounted = async (caller, wait, isMoreWork) => {
-    if (!isCountable(caller)) return wait();
-    this.leave(caller.request);
+  async waitUncounted<Outcome>(
+    request: Countable,
+    wait: () => Promise<Outcome>,
+    isMoreWork: (outcome: Outcome) => boolean,
+  ): Promise<Outcome> {
+    this.leave(request);
     const outcome = await wait();
-    if (isMoreWork(outcome)) this.enter(caller.request);
+    if (isMoreWork(outcome)) this.enter(request);
     return outcome;
-  };
-}
-
-function isCountable(caller: Caller): caller is CountableCaller {
-  return 'request' in caller;
+  }
 }
 
 /** How late timers fire, in milliseconds, as a moving mean over about a second: how long a request waits before it is read. */

@@ -38,6 +38,14 @@ export const METADATA_COMPATIBILITIES = ['mcp', 'oidc'] as const;
 
 type MetadataCompatibility = (typeof METADATA_COMPATIBILITIES)[number];
 
+/** What the metadata has for a method beside its name. RFC 8414 requires the algorithms of assertions that a client signs. */
+const METADATA_OF_METHOD: Readonly<Record<AuthenticationMethod, object>> = {
+  client_secret_post: {},
+  client_secret_basic: {},
+  private_key_jwt: { token_endpoint_auth_signing_alg_values_supported: ALGORITHM_NAMES },
+  federated_jwt: {},
+};
+
 /**
  * GET /.well-known/oauth-authorization-server: authorization server metadata (RFC 8414 section 2). The document for OpenID
  * Connect has in addition what Discovery 1.0 section 3 requires: no ID token is ever issued, and its endpoint refuses.
@@ -52,10 +60,7 @@ export function metadataEndpoint(options: MetadataOptions, document: 'oauth' | '
     ...(scopes !== undefined && { scopes_supported: scopes }),
     grant_types_supported: [GRANT_TYPE],
     token_endpoint_auth_methods_supported: methods,
-    // Required by RFC 8414 for assertions that a client signs.
-    ...(methods.includes('private_key_jwt') && {
-      token_endpoint_auth_signing_alg_values_supported: ALGORITHM_NAMES,
-    }),
+    ...Object.assign({}, ...methods.map((method) => METADATA_OF_METHOD[method])),
     // Required by RFC 8414; empty because there is no authorization endpoint.
     response_types_supported: [],
     ...(document === 'openid' && {

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { copyOf } from '../../../application/copy-of.ts';
 import type { IssuedToken, IssueToken, TokenRequest } from '../../../application/issue-token.ts';
-import type { RequestOrigin } from '../../../application/ports/caller.ts';
+import type { Caller, RequestOrigin } from '../../../application/ports/caller.ts';
 import type { ClientCredentials } from '../../../application/ports/client-credentials.ts';
-import { type AuthenticationMethod, usesAssertions } from '../../../domain/authentication-method.ts';
+import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import { GRANT_TYPE, isClientId } from '../../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
-import type { Countable, CountableCaller, LoadLimit } from '../admission/load-limit.ts';
+import type { LoadLimit } from '../admission/load-limit.ts';
 import { ASSERTION_PARAMETERS, readAssertion } from '../parsing/assertion-parameters.ts';
 import { readBasicCredentials } from '../parsing/basic-credentials.ts';
 import { type Form, type ReadParameter, readForm } from '../parsing/form.ts';
@@ -25,21 +25,29 @@ interface TokenEndpointParts {
   readonly responseScope?: 'requested' | 'always';
 }
 
+/** Where a request has its credentials. */
+type Way = 'secretInBody' | 'secretInHeader' | 'assertion';
+
+const WAYS: Readonly<Record<AuthenticationMethod, Way>> = {
+  client_secret_post: 'secretInBody',
+  client_secret_basic: 'secretInHeader',
+  private_key_jwt: 'assertion',
+  federated_jwt: 'assertion',
+};
+
 /** The ways to authenticate that are switched on. */
-interface AcceptedWays {
+interface AcceptedWays extends Readonly<Record<Way, boolean>> {
   readonly methods: readonly AuthenticationMethod[];
-  readonly secretInBody: boolean;
-  readonly secretInHeader: boolean;
-  readonly assertion: boolean;
 }
 
 /** POST /oauth2/token: the client credentials grant (RFC 6749 sections 4.4 and 5). Cheap checks come first. */
 export function tokenEndpoint({ issueToken, load, methods, responseScope }: TokenEndpointParts): Handler {
+  const ways = methods.map((method) => WAYS[method]);
   const accepted: AcceptedWays = {
     methods,
-    secretInBody: methods.includes('client_secret_post'),
-    secretInHeader: methods.includes('client_secret_basic'),
-    assertion: usesAssertions(methods),
+    secretInBody: ways.includes('secretInBody'),
+    secretInHeader: ways.includes('secretInHeader'),
+    assertion: ways.includes('assertion'),
   };
   return async (ctx) => {
     const challenge = challengeOf(ctx.state.head.authorization);
@@ -49,7 +57,7 @@ export function tokenEndpoint({ issueToken, load, methods, responseScope }: Toke
     const form = await readForm(ctx, load);
     if (!form.ok) return sendRefusal(ctx, httpRefusal(form.problem));
 
-    const request = readTokenRequest(form.value, ctx, accepted);
+    const request = readTokenRequest(form.value, new ResponseCaller(ctx, load), ctx.state.head, accepted);
     if (!request.ok) return sendRefusal(ctx, challenged(refusalFor(request.problem, accepted), challenge));
 
     dropHead(ctx);
@@ -85,11 +93,11 @@ function refuseAuthorization({ authorization, hasBody }: RequestHead, accepted: 
 /** An empty parameter counts as absent (RFC 6749 section 3.2). Two authentication methods at once are an error (section 2.3). */
 function readTokenRequest(
   { parameters, resources }: Form,
-  ctx: Exchange,
+  caller: ResponseCaller,
+  { authorization }: RequestHead,
   accepted: AcceptedWays,
 ): Result<TokenRequest, HttpReason> {
   const parameter = (name: string) => parameters.get(name) || undefined;
-  const { authorization } = ctx.state.head;
   const inHeader = authorization.kind === 'present' ? authorization : undefined;
   if (inHeader !== undefined && !isAccepted(inHeader, accepted)) return failure(besideHeader(parameter, accepted));
   const grantType = parameter('grant_type');
@@ -104,7 +112,7 @@ function readTokenRequest(
     credentials: credentials.value,
     scope: parameter('scope'),
     resources: resources.filter((resource) => resource !== ''),
-    caller: new ResponseCaller(ctx),
+    caller,
   });
 }
 
@@ -165,25 +173,31 @@ function challenged(refusal: HttpRefusal, challenge: string | undefined): HttpRe
  * The client behind a response. Its abort signal is made on first use, because most requests never wait. This is a class,
  * because each object literal with a getter has its own hidden class, which doubles the time of garbage collection.
  */
-class ResponseCaller implements CountableCaller, RequestOrigin {
+class ResponseCaller implements Caller, RequestOrigin {
   readonly requestId: string;
   readonly remoteAddress: string;
   readonly network: string;
-  readonly request: Countable;
+  readonly #request: Exchange['state'];
+  readonly #load: LoadLimit;
   readonly #response: ServerResponse;
   #disconnected: AbortSignal | undefined;
 
-  constructor({ res, state }: Exchange) {
+  constructor({ res, state }: Exchange, load: LoadLimit) {
     this.requestId = state.requestId;
     this.remoteAddress = state.clientAddress;
     this.network = networkOf(state.clientAddress);
-    this.request = state;
+    this.#request = state;
+    this.#load = load;
     this.#response = res;
   }
 
   get disconnected(): AbortSignal {
     this.#disconnected ??= signalOfClose(this.#response);
     return this.#disconnected;
+  }
+
+  waitUncounted<Outcome>(wait: () => Promise<Outcome>, isMoreWork: (outcome: Outcome) => boolean): Promise<Outcome> {
+    return this.#load.waitUncounted(this.#request, wait, isMoreWork);
   }
 }
 

@@ -1,4 +1,3 @@
-import type { LocationCatalog } from '../../../application/example-resource/location-catalog.ts';
 import type { Location } from '../../../domain/example-resource/location.ts';
 import { sendRefusal } from '../server/exchange.ts';
 import { httpRefusal } from '../server/http-refusal.ts';
@@ -7,10 +6,10 @@ import type { Handler, Route } from '../server/koa-application.ts';
 type LocationFieldOrder = 'declared' | 'alphabetical';
 
 /** GET /v1/locations/{code}: the example resource. The code is compared as it is in the path, without percent-decoding. */
-export function locationRoute(catalog: LocationCatalog, order: LocationFieldOrder): Route {
+export function locationRoute(places: readonly Location[], order: LocationFieldOrder): Route {
+  const byCode = new Map(places.map((place) => [place.code, place]));
   const handler: Handler = async (ctx) => {
-    const code = ctx.path.slice(ctx.path.lastIndexOf('/') + 1);
-    const location = await catalog.findByCode(code);
+    const location = byCode.get(ctx.path.slice(ctx.path.lastIndexOf('/') + 1));
     if (location === undefined) return sendRefusal(ctx, httpRefusal('resource_unknown'));
     ctx.status = 200;
     ctx.body = representation(location, order);

@@ -56,6 +56,20 @@ export interface ExchangeParts extends ParserErrorParts {
 /**
  * The outermost middleware: id, common header fields and admission before; faults, metrics and the log line after.
  *
+ * | a request | counts in the load limit | goes on, or ends with |
+ * |---|---|---|
+ * | arrives | no | there is a place: admitted; otherwise 503 `overloaded` |
+ * | is admitted: its head is read, its route called | yes | a response, or one of the next two |
+ * | uploads its body (form.ts) | no | it is there: admitted again, or 503 |
+ * | waits for a verification (`waitUncounted`) | no | a token is to be signed: counted again if there is a place; it goes on in any case |
+ * | has a response | no | logged; a refusal beyond 20 a second on its connection waits (`RejectionDelay`) |
+ * | is ready | no | one of 64 of its kind in this pass of the event loop: sent; otherwise in the next one (`ResponsePacing`) |
+ *
+ * What holds, with its test in tests/adapters/http/connections.test.ts: no more requests count than `LoadLimit.max` when one enters
+ * ("admits requests up to the limit, and one more for each that leaves"); a request counts once and leaves once ("counts a request
+ * once, however often it leaves, …"); what waits holds no header fields ("is counted, and holds no header fields"), and has a bound,
+ * at which the response is sent at once and ends its connection ("is answered at once and closed", "is sent at once and ends its connection").
+ *
  * @param uncounted paths that the load limit does not count.
  */
 export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): Koa.Middleware<ExchangeState> {

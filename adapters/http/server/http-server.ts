@@ -59,6 +59,19 @@ export interface HttpServerParts extends ApplicationParts {
  * A connection has one request at a time. If a client sends another one before the response (RFC 9112 section 9.3.2, pipelining), that
  * response is the last one and closes the connection; at a third one it is closed at once. What waits could otherwise hold any amount of
  * memory. The socket is read meanwhile, since a socket that is not read does not tell that the client has disconnected.
+ *
+ * | a connection | is in | goes on |
+ * |---|---|---|
+ * | is accepted (listening-sockets.ts) | | beyond `connectionsMax` it is closed, otherwise it goes through the layers |
+ * | is in a layer, such as TLS | #arriving | the layer calls `next`, or closes it |
+ * | has no request | #connections | a request begins; it is closed after `keepAliveMs` |
+ * | has a request without a response | #connections, `response` | the response is sent; an error of the parser is answered (parser-errors.ts) |
+ * | has a further request before that (`isRefused`) | as before | closed behind the response, or at the next request |
+ *
+ * What holds, with its test in tests/adapters/http/connections.test.ts: both sets together have `connectionsMax` at most ("closes the
+ * connections beyond its limit at once, and counts them"); a connection has one request in the application ("none of them begins");
+ * once retired, each response closes its connection ("accepts requests during the grace time of a planned shutdown, …"); no caller that
+ * has connected is reset by a close ("answer the callers that have connected when the server closes, …").
  */
 export class HttpServer {
   readonly #server: Server;

@@ -8,7 +8,7 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
     'The input is not well-formed HTTP/1.1. Look for a client that speaks TLS or HTTP/2 to this port, or for a scanner at this address.',
   host_malformed: 'The request has no Host header, or more than one. Correct the caller, or the proxy in front.',
   host_unknown:
-    'The management port was called by a name that MANAGEMENT_ALLOWED_HOSTS does not list. Add it if it is the name by which you scrape; otherwise a web page may have tried to read the metrics.',
+    'The management port was called by a name that MANAGEMENT_ALLOWED_HOSTS does not list. Add the name if it is the one by which you scrape; otherwise a web page may have tried to read the metrics.',
   header_fields_too_large:
     'The header fields are larger than 8 KiB, or more than 100. Look for large cookies or a proxy that adds headers.',
   request_timeout:
@@ -24,14 +24,14 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
   authorization_beside_body:
     'The request authenticates twice, with a header and in the body. Switch one of them off at the caller.',
   authorization_method_unsupported:
-    'The caller sends its secret in an Authorization header, as OAuth libraries do by default. Set it to client_secret_post, or add client_secret_basic to CLIENT_AUTHENTICATION_METHODS.',
+    'The caller sends its secret in an Authorization header, as OAuth libraries do by default. Set the caller to client_secret_post, or add client_secret_basic to CLIENT_AUTHENTICATION_METHODS.',
   method_unsupported:
     'The caller authenticates in a way that is switched off here. Change the caller, or CLIENT_AUTHENTICATION_METHODS.',
   credentials_repeated: 'The request authenticates in two ways at once. Switch one of them off at the caller.',
   basic_credentials_malformed:
     'The header Authorization: Basic is not base64 of client_id:client_secret, both form-encoded. Correct it at the caller.',
   assertion_incomplete:
-    'client_assertion stood without client_assertion_type, or the other way around. Have the caller send both.',
+    'client_assertion was sent without client_assertion_type, or the other way around. Have the caller send both.',
   assertion_type_unsupported:
     'client_assertion_type is not one of those for JWTs. Have the caller send urn:ietf:params:oauth:client-assertion-type:jwt-bearer, or for a JWT-SVID of SPIFFE, urn:ietf:params:oauth:client-assertion-type:jwt-spiffe.',
   content_encoding_unsupported: 'The body is compressed. Have the caller send it without a Content-Encoding.',
@@ -44,7 +44,7 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
   parameter_repeated: 'A parameter appears in the body more than once. Correct it at the caller.',
   grant_type_missing: 'The parameter grant_type is missing. Have the caller send grant_type=client_credentials.',
   grant_type_unsupported:
-    'The caller asks for another grant than client_credentials, the only one here. Change the flow in its configuration.',
+    'The caller asks for another grant than client_credentials, the only one here. Change the flow in the configuration of the caller.',
   client_id_malformed:
     'The client_id has more than 255 characters or a control character. Look for a line break or a wrong value at the caller.',
   client_id_contradictory:

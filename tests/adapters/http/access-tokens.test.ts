@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Exchange } from '../../../adapters/http/server/exchange.ts';
 import type { Route } from '../../../adapters/http/server/koa-application.ts';
-import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
 import { SigningThreads } from '../../../adapters/jwt/signing-threads.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { bcryptEncoder } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
+import { TokenSigner } from '../../../application/token-signer.ts';
 import { PARTS } from '../../../config/parts.ts';
 import type { AccessTokenClaims, TokenType } from '../../../domain/access-token-claims.ts';
 import { Scope } from '../../../domain/scope.ts';
@@ -472,9 +472,9 @@ describe('token settings', () => {
     const service = serviceForSuite({
       environment: { TOKEN_PROFILE: 'rfc9068', TOKEN_AUDIENCE: AUDIENCE, TOKEN_SCOPE_CLAIM: 'true' },
     });
-    let signer: NodeCryptoTokenSigner;
+    let signer: TokenSigner;
     beforeAll(() => {
-      signer = new NodeCryptoTokenSigner(service().container.resolve(PARTS.keyProvider), 'at+jwt');
+      signer = new TokenSigner(service().container.resolve(PARTS.keyProvider), 'at+jwt');
     });
 
     it('returns the same as by default: a Bearer token, its type and its lifetime, and nothing else', async () => {
@@ -513,16 +513,14 @@ describe('token settings', () => {
       async (type) => {
         const claims = decodeJwt(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET));
         const keys = service().container.resolve(PARTS.keyProvider);
-        const other = await new NodeCryptoTokenSigner(keys, type as TokenType).sign(
-          claims as unknown as AccessTokenClaims,
-        );
+        const other = await new TokenSigner(keys, type as TokenType).sign(claims as unknown as AccessTokenClaims);
         expect((await read(other, service().url)).text).toBe('{"error":"invalid_token"}');
       },
     );
 
     it('accepts a token of its own key without a type, as it was issued in the default profile', async () => {
       const claims = decodeJwt(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET));
-      const untyped = new NodeCryptoTokenSigner(service().container.resolve(PARTS.keyProvider));
+      const untyped = new TokenSigner(service().container.resolve(PARTS.keyProvider));
       expect((await read(await untyped.sign(claims as unknown as AccessTokenClaims), service().url)).status).toBe(200);
     });
 

@@ -7,12 +7,7 @@ import { setTimeout as delay, setImmediate as nextIteration, setImmediate as nex
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  type Countable,
-  type CountableCaller,
-  LOAD_LIMITS,
-  LoadLimit,
-} from '../../../adapters/http/admission/load-limit.ts';
+import { type Countable, LOAD_LIMITS, LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
 import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay.ts';
 import { ResponsePacing } from '../../../adapters/http/admission/response-pacing.ts';
 import { clientAddressBehind } from '../../../adapters/http/parsing/client-address.ts';
@@ -760,31 +755,31 @@ describe('load', () => {
   }
 
   describe('a request that waits for a verification', () => {
-    function countedCaller(load: LoadLimit): CountableCaller {
-      const caller = { network: '192.0.2.1', disconnected: new AbortController().signal, request: {} };
-      expect(load.enter(caller.request)).toBe(true);
-      return caller;
+    function countedRequest(load: LoadLimit): Countable {
+      const request = {};
+      expect(load.enter(request)).toBe(true);
+      return request;
     }
 
     /** So many requests that wait for the same, and are counted again if it is true. */
     async function waitTogether(load: LoadLimit, count: number, outcome: Promise<boolean>) {
-      const callers: CountableCaller[] = [];
+      const requests: Countable[] = [];
       const waiting = Array.from({ length: count }, () => {
-        const caller = countedCaller(load);
-        callers.push(caller);
-        const waits = load.waitUncounted(caller, () => outcome, Boolean);
+        const request = countedRequest(load);
+        requests.push(request);
+        const waits = load.waitUncounted(request, () => outcome, Boolean);
         expect(load.inFlight).toBe(0);
         return waits;
       });
-      return { callers, outcomes: await Promise.allSettled(waiting) };
+      return { requests, outcomes: await Promise.allSettled(waiting) };
     }
 
     it('counts again when there is more work for it, up to the limit, and goes on in any case', async () => {
       const load = new LoadLimit(LIMITS, ON_TIME);
-      const { callers, outcomes } = await waitTogether(load, 5, Promise.resolve(true));
+      const { requests, outcomes } = await waitTogether(load, 5, Promise.resolve(true));
       expect(outcomes).toEqual(Array(5).fill({ status: 'fulfilled', value: true }));
       expect(load.inFlight).toBe(3);
-      for (const { request } of callers) load.leave(request);
+      for (const request of requests) load.leave(request);
       expect(load.inFlight).toBe(0);
     });
 
@@ -793,9 +788,9 @@ describe('load', () => {
       ['ends with a fault', () => Promise.reject(new Error('the caller has disconnected'))],
     ])('counts no more when it %s', async (_case, outcome) => {
       const load = new LoadLimit(LIMITS, ON_TIME);
-      const { callers } = await waitTogether(load, 5, outcome());
+      const { requests } = await waitTogether(load, 5, outcome());
       expect(load.inFlight).toBe(0);
-      for (const { request } of callers) load.leave(request);
+      for (const request of requests) load.leave(request);
       expect(load.inFlight).toBe(0);
     });
   });

@@ -8,10 +8,9 @@ import { ownHosts } from '../../../adapters/http/parsing/own-hosts.ts';
 import { readRequestHead } from '../../../adapters/http/parsing/request-head.ts';
 import type { Exchange } from '../../../adapters/http/server/exchange.ts';
 import { requireBearer } from '../../../adapters/http/server/require-bearer.ts';
-import { AuthorizeRequest } from '../../../application/authorize-request.ts';
-import { failure } from '../../../domain/result.ts';
+import type { AuthorizeRequest } from '../../../application/authorize-request.ts';
+import { refused } from '../../../domain/refusal.ts';
 import { anyText } from '../../support/any-text.ts';
-import { FixedClock } from '../../support/fixed-clock.ts';
 import { sendRaw } from '../../support/http.ts';
 import { until } from '../../support/until.ts';
 import { serviceForSuite } from './service-for-suite.ts';
@@ -722,15 +721,14 @@ describe('requireBearer', () => {
     } as unknown as IncomingMessage);
     if (!head.ok) throw new Error(head.problem);
     let presented: string | undefined;
-    const verifier = {
-      async verify(token: string) {
+    const authorize = {
+      async execute({ token }: { readonly token: string }) {
         presented = token;
-        return failure('token_malformed' as const);
+        return refused('token_malformed');
       },
-    };
+    } as unknown as AuthorizeRequest;
     const sent: Record<string, unknown> = {};
     const ctx = { state: { head: head.value }, status: 0, body: {}, set: (more: object) => Object.assign(sent, more) };
-    const authorize = new AuthorizeRequest(verifier, new FixedClock(), { issuer: 'http://issuer.test' });
     expect(await requireBearer(ctx as unknown as Exchange, authorize)).toBe(false);
     expect(String(sent['WWW-Authenticate'])).toMatch(/^Bearer( error="(invalid_request|invalid_token)")?$/);
     return presented === undefined ? ctx.status : { token: presented };

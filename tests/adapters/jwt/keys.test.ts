@@ -199,8 +199,7 @@ describe('properties of key files', () => {
     }
     const { key, kid } = read.value;
     const publicKey = createPublicKey(key);
-    const handle = publicKey.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, true, ['verify']);
-    expect(isUsableKey(handle)).toBe(true);
+    expect(isUsableKey(publicKey)).toBe(true);
     const data = Buffer.from('data');
     expect(verify('sha256', data, publicKey, sign('sha256', data, key))).toBe(true);
     expect(kid === undefined || (kid.length > 0 && [...kid].length <= 255)).toBe(true);
@@ -387,7 +386,7 @@ describe('a sealed key', () => {
     expect(await calculateJwkThumbprint({ ...pair.jwk })).toBe(made.kid);
     expect(Object.keys(pair.jwk).toSorted()).toEqual(PUBLIC_FIELDS[algorithm]);
     expect(await isSignedBy(algorithm, pair.jwk, await pair.sign(DATA), DATA)).toBe(true);
-    expect(await isSignedBy(algorithm, pair.publicKey, await pair.sign(DATA), DATA)).toBe(true);
+    expect(await pair.publicKey.verify(DATA, await pair.sign(DATA))).toBe(true);
   });
 
   it('is sealed with the first secret, and opened with any', async () => {

@@ -12,16 +12,14 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createKeyFactory } from '../../../adapters/jwt/create-key-factory.ts';
 import { ecdsaDerSignature, es256Signature } from '../../../adapters/jwt/ecdsa-der-signature.ts';
-import { joseTokenVerifier } from '../../../adapters/jwt/jose-token-verifier.ts';
 import {
   IMPORTED_KEYS_MAX,
   KEYS_TRIED_MAX,
   NodeCryptoAssertionVerifier,
 } from '../../../adapters/jwt/node-crypto-assertion-verifier.ts';
-import { NodeCryptoTokenSigner } from '../../../adapters/jwt/node-crypto-token-signer.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
 import type { KeyPair, SigningKey } from '../../../application/ports/key-provider.ts';
-import type { TokenVerifier } from '../../../application/ports/token-verifier.ts';
+import { TokenSigner } from '../../../application/token-signer.ts';
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../../domain/token-key.ts';
 import { describeAssertionVerifier } from '../../contracts/assertion-verifier.ts';
 import { FORGED_TOKENS, NO_BEARER_TOKENS } from '../../hostile/forged-tokens.ts';
@@ -31,6 +29,7 @@ import { threadsAtOnce } from '../../support/at-once.ts';
 import { CLAIMS } from '../../support/claims.ts';
 import { freshKeyRing } from '../../support/fresh-key-ring.ts';
 import { knownKeyFactory } from '../../support/known-key.ts';
+import { type TokenVerifier, tokenVerifier } from '../../support/token-verifier.ts';
 
 describe('confused algorithms', () => {
   /** The keys of a service in the middle of changes between all algorithms, each with its private half. */
@@ -46,7 +45,7 @@ describe('confused algorithms', () => {
       attackers[algorithm] = await knownKeyFactory(algorithm).factory.make(algorithm);
     }
     const all = Object.values(trusted);
-    verifier = joseTokenVerifier({
+    verifier = tokenVerifier({
       verificationKey: async (kid) => all.find((key) => key.kid === kid)?.publicKey,
     });
   });
@@ -62,7 +61,7 @@ describe('confused algorithms', () => {
 
   it.each(TOKEN_ALGORITHMS)('accepts a token by the key for %s that names it', async (alg) => {
     const keys = { signingKey: async () => trusted[alg], publicKeys: async () => [], maxAgeSeconds: () => 0 };
-    const signer = new NodeCryptoTokenSigner({ ...keys, verificationKey: async () => undefined });
+    const signer = new TokenSigner({ ...keys, verificationKey: async () => undefined });
     expect(await verifier.verify(await signer.sign(CLAIMS))).toEqual({ ok: true, value: CLAIMS });
   });
 
@@ -194,7 +193,7 @@ describe('forged tokens', () => {
 
   beforeAll(async () => {
     const { factory, kid, privateKey } = knownKeyFactory();
-    verifier = joseTokenVerifier(await freshKeyRing({ factory }));
+    verifier = tokenVerifier(await freshKeyRing({ factory }));
     make = new TokenForge(privateKey, kid, CLAIMS.iss);
   });
 

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import {
-  appendFileSync,
   closeSync,
   constants,
   mkdtempSync,
@@ -163,7 +162,7 @@ describe('line writers', () => {
     });
 
     it('of a log are not lost while their reader is fast, although one pass of the event loop makes many', async () => {
-      const lines = openLogLines({ descriptor: pipe.writer });
+      const lines = openLogLines(pipe.writer);
       opened.push(lines);
       let read = '';
       for (let write = 0; write < 200; write += 1) {
@@ -179,7 +178,7 @@ describe('line writers', () => {
     });
 
     it('longer than that stay whole too, if nobody else writes to the pipe', async () => {
-      const lines = openLogLines({ descriptor: pipe.writer });
+      const lines = openLogLines(pipe.writer);
       opened.push(lines);
       const all = Array.from({ length: 3 }, (_, number) => `${String(number).repeat(100_000)}\u{20ac}\n`);
       for (const line of all) lines.write(line);
@@ -192,7 +191,7 @@ describe('line writers', () => {
     });
 
     it('of a log have at most 4,096 bytes, also for the longest events', async () => {
-      const lines = openLogLines({ descriptor: pipe.writer });
+      const lines = openLogLines(pipe.writer);
       opened.push(lines);
       let fault: Error | undefined;
       for (let depth = 0; depth < 10; depth += 1) {
@@ -216,18 +215,6 @@ describe('line writers', () => {
       expect(read).toHaveLength(2);
       expect(JSON.parse(read[1] ?? '')).toMatchObject({ scope: expect.stringMatching(/^scope scope .*…$/) });
       for (const line of read) expect(Buffer.byteLength(line) + 1).toBeLessThanOrEqual(PIPE_BUF_BYTES);
-    });
-
-    it('wait until they are released, and are edited on request', async () => {
-      const edit = (line: string) => (line === 'secret\n' ? '' : line.toUpperCase());
-      const lines = openLogLines({ descriptor: openAuditFile(path), isHeld: true, edit });
-      opened.push(lines);
-      for (const line of ['one\n', 'secret\n', 'two\n']) expect(lines.write(line)).toBe(true);
-      for (const line of ['secret\n', 'three\n']) expect(lines.keep(line)).toBe(true);
-      appendFileSync(path, 'the banner\n');
-      lines.release();
-      await written(lines);
-      expect(content()).toBe('the banner\nONE\nTWO\nTHREE\n');
     });
   });
 

@@ -1,15 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  inMemoryLocationCatalog,
-  PLACES,
-} from '../../../adapters/memory/example-resource/in-memory-location-catalog.ts';
 import { InMemoryClientRepository } from '../../../adapters/memory/in-memory-client-repository.ts';
 import { InMemoryKeyRing } from '../../../adapters/memory/in-memory-key-ring.ts';
 import { InMemoryUsedAssertions } from '../../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
 import { RandomIdGenerator } from '../../../adapters/system/system.ts';
+import { PLACES } from '../../../domain/example-resource/location.ts';
 import { describeClientRepository, type NewClient } from '../../contracts/client-repository.ts';
 import { describeKeyRingStore } from '../../contracts/key-ring-store.ts';
-import { describeLocationCatalog } from '../../contracts/location-catalog.ts';
 import { describeUsedAssertions, SMALL_LIMITS } from '../../contracts/used-assertions.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { pooledKeyFactory } from '../../support/pooled-key-factory.ts';
@@ -42,8 +38,6 @@ describe('in memory client repository', () => {
 });
 
 describe('locations', () => {
-  describeLocationCatalog('inMemoryLocationCatalog', (places) => inMemoryLocationCatalog(places));
-
   describe('the places of the example', () => {
     it('are at least 20, each with its own code and every field filled', () => {
       expect(PLACES.length).toBeGreaterThanOrEqual(20);

@@ -1,7 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { BcryptSecretVerifier } from '../../../adapters/secrets/bcrypt-secret-verifier.ts';
-import { PlainSecretVerifier } from '../../../adapters/secrets/plain-secret-verifier.ts';
 import { StoredSecret } from '../../../domain/stored-secret.ts';
 import { describeSecretVerifier } from '../../contracts/secret-verifier.ts';
 
@@ -11,12 +10,12 @@ const hashed = async (secret: string) => StoredSecret.parse(await bcrypt.hash(se
 const plain = async (secret: string) => StoredSecret.parse(`{noop}${secret}`);
 
 describeSecretVerifier('BcryptSecretVerifier', () => ({ verifier: new BcryptSecretVerifier(COSTS), store: hashed }));
-describeSecretVerifier('PlainSecretVerifier on a BCrypt secret', () => ({
-  verifier: new PlainSecretVerifier(new BcryptSecretVerifier(COSTS)),
+describeSecretVerifier('BcryptSecretVerifier with {noop} secrets, on a BCrypt secret', () => ({
+  verifier: new BcryptSecretVerifier({ ...COSTS, hasPlainSecrets: true }),
   store: hashed,
 }));
-describeSecretVerifier('PlainSecretVerifier on a {noop} secret', () => ({
-  verifier: new PlainSecretVerifier(new BcryptSecretVerifier(COSTS)),
+describeSecretVerifier('BcryptSecretVerifier with {noop} secrets, on a {noop} secret', () => ({
+  verifier: new BcryptSecretVerifier({ ...COSTS, hasPlainSecrets: true }),
   store: plain,
 }));
 
@@ -115,11 +114,5 @@ describe('BcryptSecretVerifier', () => {
     }
     expect(compared.size).toBe(6);
     for (const encoding of compared) expect(encoding).toMatch(/^\$2b\$(04|10)\$[0-9a-f]{16}0{6}[0-9a-f]{31}$/);
-  });
-});
-
-describe('PlainSecretVerifier', () => {
-  it('makes a refusal cost what the other verifier says', () => {
-    expect(new PlainSecretVerifier(new BcryptSecretVerifier({ cost: 5, costMax: 6 })).cost).toBe(5);
   });
 });

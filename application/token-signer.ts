@@ -1,9 +1,8 @@
-import type { KeyProvider, SigningKey } from '../../application/ports/key-provider.ts';
-import type { TokenSigner } from '../../application/ports/token-signer.ts';
-import type { AccessTokenClaims, TokenType } from '../../domain/access-token-claims.ts';
+import type { AccessTokenClaims, TokenType } from '../domain/access-token-claims.ts';
+import type { KeyProvider, SigningKey } from './ports/key-provider.ts';
 
-/** Signs with the current signing key, off the event loop where that pays (decision 0210). */
-export class NodeCryptoTokenSigner implements TokenSigner {
+/** Signs access tokens with the current signing key, off the event loop where that pays (decision 0210). */
+export class TokenSigner {
   readonly #keys: KeyProvider;
   readonly #type: TokenType | undefined;
   /** The encoded header for the key that signed last. */
@@ -15,6 +14,10 @@ export class NodeCryptoTokenSigner implements TokenSigner {
     this.#type = type;
   }
 
+  /**
+   * A compact JWS (RFC 7515 section 7.1) over exactly these claims, with the header fields `alg` and `kid` of the signing key.
+   * Costs one signature. Throws DependencyUnavailable as the key does.
+   */
   async sign(claims: AccessTokenClaims): Promise<string> {
     const key = await this.#keys.signingKey();
     const input = `${this.#headerFor(key)}.${encode(claims)}`;
