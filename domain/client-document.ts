@@ -1,5 +1,5 @@
 import type { AuthenticationMethod } from './authentication-method.ts';
-import type { FederatedSubject, NamedSecret, SHOWN_OF_SECRET } from './client-details.ts';
+import type { FederatedSubject } from './client-details.ts';
 import type { ClientFields, RecordedFields } from './client-fields.ts';
 import type { RegisteredResource } from './resource-indicator.ts';
 
@@ -11,16 +11,15 @@ export interface ExpiryDocument {
 }
 
 /** What is shown of a secret. Its id and name are null for the secret without an id, which is in the column `client_secret`. */
-export type RecordedSecret = {
-  readonly [Field in (typeof SHOWN_OF_SECRET)[number]]: NonNullable<NamedSecret[Field]> | null;
-};
+export interface RecordedSecret extends Pick<ExpiryDocument, 'expires_at'> {
+  readonly secret_id: string | null;
+  readonly name: string | null;
+}
 
-type SecretDocument = RecordedSecret &
-  ExpiryDocument &
-  Pick<ClientDocument, 'bcrypt_cost'> & {
-    /** Whether it is 256 random bits of the program. Somebody may have chosen another one. */
-    readonly generated: boolean;
-  };
+interface SecretDocument extends RecordedSecret, ExpiryDocument, Pick<ClientDocument, 'bcrypt_cost'> {
+  /** Whether it is 256 random bits of the program. Somebody may have chosen another one. */
+  readonly generated: boolean;
+}
 
 interface KeyDocument extends ExpiryDocument {
   /** Its SHA-256 thumbprint (RFC 7638). */

@@ -1,6 +1,6 @@
 import { methodsFor } from '../../domain/authentication-method.ts';
-import { hasExpired, type NamedSecret, SHOWN_OF_SECRET } from '../../domain/client-details.ts';
-import type { ClientDocument, ExpiryDocument, RecordedSecret } from '../../domain/client-document.ts';
+import { hasExpired, type NamedSecret } from '../../domain/client-details.ts';
+import type { ClientDocument, ExpiryDocument } from '../../domain/client-document.ts';
 import { simpleFieldsOf } from '../../domain/client-fields.ts';
 import { ClientRegistration, describeProblem } from '../../domain/client-registration.ts';
 import { readTokenFields } from '../../domain/details-document.ts';
@@ -15,8 +15,9 @@ export function describeClient(stored: StoredClient, now: number): ClientDocumen
   const own = hasSecretWithoutId(clientSecret) ? [details.clientSecret ?? {}] : [];
   const withoutId: readonly Partial<NamedSecret>[] = own;
   const secrets = [...withoutId, ...details.secrets].map((secret) => {
-    const bcrypt_cost = costOf(secret.encoded ?? unlock(clientSecret));
-    return { ...shownOf(secret), bcrypt_cost, expired: hasExpired(secret, now), generated: secret.generated === true };
+    const { secret_id = null, name = null, expires_at = null, encoded = unlock(clientSecret), generated } = secret;
+    const shown = { secret_id, name, expires_at, bcrypt_cost: costOf(encoded) };
+    return { ...shown, expired: hasExpired(secret, now), generated: generated === true };
   });
   const keys = details.keys.map((key) => {
     const { key_id, jwk, expires_at = null } = key;
@@ -43,12 +44,6 @@ export function describeClient(stored: StoredClient, now: number): ClientDocumen
     resources: details.resources,
     ...simpleFieldsOf(details),
   };
-}
-
-/** @param secret has no field if it is the one without an id. */
-function shownOf(secret: Partial<NamedSecret>): RecordedSecret {
-  const fields = SHOWN_OF_SECRET.map((field) => [field, secret[field] ?? null]);
-  return Object.fromEntries(fields) as RecordedSecret;
 }
 
 /** Whether the column `client_secret` has a secret that can match, now or when the client is enabled. */

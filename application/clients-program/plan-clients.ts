@@ -1,4 +1,4 @@
-import { DETAIL_FIELDS } from '../../domain/client-details.ts';
+import { describeDetailsProblem } from '../../domain/client-details.ts';
 import { FIELD_NAMES } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import type {
@@ -107,7 +107,7 @@ async function planBatch(
 
 function problemsOf(client: FileClient, position: number, checkRule: CheckRule): readonly ImportProblem[] {
   const weak = problemOfRules(client.details?.subjects ?? [], checkRule);
-  const text = weak && `client ${client.clientId}: ${DETAIL_FIELDS[weak.kind]} entry ${weak.position} ${weak.rule}`;
+  const text = weak && `client ${client.clientId}: ${describeDetailsProblem(weak)}`;
   return [...unstorableFields(client, position), ...(text === undefined ? [] : [{ position, text }])];
 }
 

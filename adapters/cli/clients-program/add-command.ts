@@ -7,22 +7,19 @@ import { simpleFieldsOf } from '../../../domain/client-fields.ts';
 import { EXIT, type Output, Problem } from '../outcome.ts';
 import { type Input, readSecret } from '../read-secret.ts';
 import { accepted, type ClientCommand, PROGRAM_NAME } from './client-command.ts';
-import { fieldsGiven } from './client-field-options.ts';
 import {
+  addedDetails,
   collected,
   DETAIL_OPTIONS,
   type DetailOptions,
   expiryOf,
   JWKS_OPTION,
   NOT_TOKEN_CLAIMS,
-  resourcesOf,
   SECRET_OPTIONS,
   type SecretOptions,
   SUBJECT_OPTIONS,
-  subjectOf,
 } from './client-options.ts';
 import { clientOutput } from './client-output.ts';
-import { readJwks } from './read-jwks.ts';
 
 interface AddOptions extends SecretOptions, DetailOptions {
   readonly name: string;
@@ -72,21 +69,18 @@ export const ADD_COMMAND: ClientCommand<AddOptions> = {
 };
 
 async function requestOf(options: AddOptions, stdin: Input, clock: Clock): Promise<Omit<NewClientRequest, 'clientId'>> {
-  const { name: clientName, scope, method, cost, resource, secretStdin } = options;
+  const { name: clientName, scope, method, cost, jwks: keyFile, resource: resources, secretStdin } = options;
   const misused = misusedOption(options);
   if (misused !== undefined) throw new Problem(EXIT.usage, misused);
   const expiresAt = expiryOf(options, clock);
-  const client = { clientName, scope, secret: undefined };
-  const common = { resources: resourcesOf(resource, options), ...fieldsGiven(options) };
-  if (method === 'private_key_jwt') {
-    return { ...client, details: { keys: await readJwks(options.jwks ?? '', expiresAt), ...common } };
-  }
-  if (method === 'federated_jwt') return { ...client, details: { subjects: [subjectOf(options)], ...common } };
+  const hasSubject = method === 'federated_jwt';
+  const details = await addedDetails({ keyFile, hasSubject, resources }, options, clock);
+  if (hasSubject || keyFile !== undefined) return { clientName, scope, secret: undefined, details };
   const secret =
     expiresAt === undefined
       ? { secret: secretStdin ? await readSecret(stdin, options) : undefined, cost }
       : { name: undefined, expiresAt, cost };
-  return { ...client, secret, details: common };
+  return { clientName, scope, secret, details };
 }
 
 /** A client with a secret without an id and nothing else is shown briefly. */

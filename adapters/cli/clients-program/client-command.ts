@@ -53,7 +53,7 @@ export async function changed(
 ): Promise<Output> {
   const result = await clients.changeClient(clientId, request);
   if (!result.ok && typeof result.problem === 'object' && 'kind' in result.problem) {
-    throw new Problem(EXIT.refused, `${describeDetailsProblem(result.problem)} Client ${clientId} is not changed.`);
+    throw new Problem(EXIT.refused, `${describeDetailsProblem(result.problem)}. Client ${clientId} is not changed.`);
   }
   const { client } = await accepted(clients, clientId, result);
   return clientOutput({ client }, [`Client ${clientId} ${said}.`, ...warningOfOwner(client)]);
@@ -89,5 +89,5 @@ export async function accepted<Value>(
     const hints = similar === undefined ? [] : [`Did you mean ${similar}?`];
     throw new Problem(EXIT.refused, REFUSALS[problem](clientId), ...hints);
   }
-  throw new Problem(EXIT.usage, 'kind' in problem ? describeDetailsProblem(problem) : `${describeProblem(problem)}.`);
+  throw new Problem(EXIT.usage, `${'kind' in problem ? describeDetailsProblem(problem) : describeProblem(problem)}.`);
 }

@@ -1,5 +1,4 @@
 import { Option } from 'commander';
-import type { ClientsPlan } from '../../../application/clients-program/plan-clients.ts';
 import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { arraysOf } from '../printable.ts';
@@ -7,9 +6,6 @@ import { idsOf } from './apply-command.ts';
 import { type ClientCommand, type ClientUseCases, PROGRAM_NAME } from './client-command.ts';
 import { GIVEN_COST_OPTION, type GivenCostOptions } from './client-options.ts';
 import { ClientsSource } from './clients-source.ts';
-
-/** More clients than this are counted instead of named on standard error. */
-const NAMED_MAX = 100;
 
 interface Options extends GivenCostOptions {
   readonly replace?: true;
@@ -55,19 +51,8 @@ async function* importFile(
   if (dryRun) return yield { message: said };
   const imported = await plan.apply(source.file());
   if (!imported.ok) throw new Problem(EXIT.refused, `${imported.problem} Nothing was changed.`);
-  yield { message: `${added} added, ${replaced + locked} replaced.` };
-  yield* disabledClients(plan);
+  const disabled = locked === 0 ? '' : `, ${locked} of them still disabled`;
+  yield { message: `${added} added, ${replaced + locked} replaced${disabled}.` };
   const ids = { added: idsOf(plan, 'added'), replaced: idsOf(plan, 'replaced', 'locked') };
   if (json) yield* arraysOf({ ...ids, still_disabled: idsOf(plan, 'locked') });
-}
-
-async function* disabledClients(plan: ClientsPlan): OutputStream {
-  let left = NAMED_MAX;
-  for await (const page of idsOf(plan, 'locked')) {
-    for (const clientId of page.slice(0, left)) yield { message: `Client ${clientId} stays disabled.` };
-    left -= Math.min(left, page.length);
-    if (left === 0) break;
-  }
-  const more = plan.counts.locked - NAMED_MAX;
-  if (more > 0) yield { message: `${more} more clients stay disabled; --json names them all.` };
 }

@@ -7,16 +7,13 @@ import type { OutputOptions } from '../terminal.ts';
 import { type ClientCommand, changed, PROGRAM_NAME } from './client-command.ts';
 import { fieldsGiven } from './client-field-options.ts';
 import {
+  addedDetails,
   collected,
   DETAIL_OPTIONS,
   type DetailOptions,
-  expiryOf,
   NOT_TOKEN_CLAIMS,
-  resourcesOf,
   SUBJECT_OPTIONS,
-  subjectOf,
 } from './client-options.ts';
-import { readJwks } from './read-jwks.ts';
 
 interface UpdateOptions extends OutputOptions, DetailOptions {
   readonly name?: string;
@@ -66,7 +63,7 @@ export const UPDATE_COMMAND: ClientCommand<UpdateOptions> = {
 };
 
 async function updateOf(options: UpdateOptions, clock: Clock): Promise<ClientUpdate> {
-  const { name: clientName, scope, addKey, removeKey = [], addSubject, removeSubject, claim = {} } = options;
+  const { name: clientName, scope, addKey, removeKey = [], addSubject, removeSubject } = options;
   const { issuer, subject, addResource = [], removeResource = [] } = options;
   const misused = misusedOption(options);
   if (misused !== undefined) throw new Problem(EXIT.usage, misused);
@@ -77,12 +74,11 @@ async function updateOf(options: UpdateOptions, clock: Clock): Promise<ClientUpd
       ...(removeSubject ? [{ issuer: issuer ?? '', subject: subject ?? '' }] : []),
       ...removeResource.map((resource) => ({ resource })),
     ],
-    add: {
-      keys: addKey === undefined ? [] : await readJwks(addKey, expiryOf(options, clock)),
-      subjects: addSubject ? [subjectOf({ ...options, claim })] : [],
-      resources: resourcesOf(addResource, options),
-      ...fieldsGiven(options),
-    },
+    add: await addedDetails(
+      { keyFile: addKey, hasSubject: addSubject === true, resources: addResource },
+      options,
+      clock,
+    ),
   };
 }
 
