@@ -301,11 +301,7 @@ describe('credentials', () => {
     it.each([
       [['--token-claims', '{"Iss":"x"}'], 1, 'claims must not set iss, which the service or a standard sets.'],
       [['--token-claims', '[]'], 1, 'claims must be an object. Client billing is not changed.\n'],
-      [
-        ['--token-claims', '{"a":12345678901234567890}'],
-        1,
-        'claims must have numbers that every reader gets exactly',
-      ],
+      [['--token-claims', '{"a":12345678901234567890}'], 1, 'claims must have numbers that every reader gets exactly'],
       [['--token-claims', `{"a":"${'x'.repeat(1_024)}"}`], 1, 'claims must have at most 1024 bytes as JSON'],
       [['--token-claims', '{"a":1,"a":2}'], 2, 'It must be a JSON object that names nothing twice'],
       [['--token-claims', 'tenant=acme'], 2, 'It must be a JSON object that names nothing twice'],
