@@ -21,8 +21,11 @@ const UNIT = [
   ...['files', 'jwt', 'memory', 'prom-client', 'secrets', 'sqlite', 'tracing'].map((name) => `adapters/${name}`),
 ];
 
-/** The suites of tests/faults that flood a service, or measure time or memory: nothing else runs beside them. */
-const ALONE = ['forged-assertions', 'heap-growth', 'memory', 'repeated-requests', 'thread-pool', 'timing'];
+/** The suites of tests/faults that flood a service, measure time or memory, or have short deadlines: nothing else runs beside them. */
+const ALONE = [
+  ...['database', 'forged-assertions', 'heap-growth', 'memory', 'postgres-outages', 'repeated-requests', 'thread-pool'],
+  'timing',
+];
 
 /** What all suites need. */
 export const common = {
@@ -58,7 +61,7 @@ export default {
     project(
       'faults',
       'tests/faults/*.fault.ts',
-      ALONE.map((name) => `<rootDir>/tests/faults/${name}\\.`),
+      ALONE.map((name) => `<rootDir>/tests/faults/${name}\\.fault`),
     ),
     project('alone', `tests/faults/{${ALONE}}.fault.ts`),
     // Contracts, clients and verifiers that need packages of lab/; and those in other languages, whose packages are installed

@@ -6,17 +6,16 @@ import type { RefusalReason } from '../domain/refusal.ts';
  */
 export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
   client_unknown:
-    'No client is registered under the id that was sent. Compare the id in the configuration of the caller with `npm run clients -- list`.',
+    'No client is registered under the id that was sent. Compare the id at the caller with `npm run clients -- list`.',
   registration_broken:
-    'The credentials are right, but the row of the client breaks a rule, such as an empty name or a malformed scope. Find `registration_broken` in the log, which names the field, and correct the row.',
+    'The credentials are right, but the row of the client breaks a rule. Find `registration_broken` in the log, which names the field, and correct the row.',
   stored_secret_unusable:
     'The client is disabled, or its stored secret cannot be compared: not BCrypt, a cost outside the limits, or {noop} in the table. Enable it, or give it a new secret with `npm run clients -- rotate`.',
   presented_secret_unusable:
-    'The secret that was sent is longer than 72 bytes or contains a NUL, so it cannot be right. Look for a wrong value or a whole file in the configuration of the caller.',
+    'The secret that was sent is longer than 72 bytes or contains a NUL, so it cannot be right. Look for a wrong value at the caller, such as a whole file.',
   secret_wrong:
-    'The client is registered, but the secret is not its own. Correct the secret at the caller, or give the client a new one with `npm run clients -- rotate`.',
-  client_disabled:
-    'The client is registered and disabled. Enable it with `npm run clients -- enable` if it should get tokens.',
+    'The client is registered, but the secret is wrong. Correct the secret at the caller, or give the client a new one with `npm run clients -- rotate`.',
+  client_disabled: 'The client is disabled. Enable it with `npm run clients -- enable` if it should get tokens.',
   client_ambiguous:
     'Several clients have a rule that matches this assertion. Have the caller send client_id, or make the rules narrower.',
   assertion_malformed:
@@ -30,15 +29,15 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
   assertion_client_contradictory:
     'The client_id of the request is not the client that the assertion authenticates. Correct client_id, or leave it out.',
   assertion_subject_unknown:
-    'The issuer is trusted, but no client has a rule for this subject. Add one with `npm run clients -- update <client-id> --add-subject`, after `npm run clients -- explain` has shown the subject.',
+    'The issuer is trusted, but no client has a rule for this subject. `npm run clients -- explain` shows the subject; `npm run clients -- update <client-id> --add-subject` adds a rule.',
   assertion_claims_unmatched:
     'A client has a rule for this subject, but the assertion does not meet its conditions. `npm run clients -- explain` names the claim that differs.',
   federated_rule_refused:
-    'The rule of this client does not demand enough to be safe, so it does not count. Replace it with one that `npm run clients` accepts.',
+    'The rule of this client is not strict enough to be safe. Replace it with one that `npm run clients` accepts.',
   assertion_key_unknown:
     'The assertion names a key that is not registered for this client, or not in the key set of its issuer. Register the new public key, or correct kid.',
   assertion_signature_wrong:
-    'The signature does not match the registered public key. Register the public key that belongs to the private key which the caller signs with.',
+    'The signature does not match the registered public key. Register the public key of the private key that the caller signs with.',
   assertion_audience_wrong:
     'The assertion was made for another audience. Have the caller set aud to the issuer of this service, or for an identity of a platform to the audience in CLIENT_ASSERTION_ISSUERS_FILE, and to nothing else.',
   assertion_expired:
@@ -52,7 +51,7 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
   assertion_replayed:
     'This assertion was used before. Have the caller sign a new one, with a new jti, for each request and each retry; if it already does, somebody else has a copy.',
   attempts_exhausted:
-    'Too many attempts with a wrong secret for this client id from this address in the last minute. Find the caller that has a wrong secret at this address; right secrets work again within 5 s after it stops.',
+    'Too many attempts with a wrong secret for this client id came from this address in the last minute. Find the caller with the wrong secret; right secrets work again within 5 s after it stops.',
   scope_malformed:
     'The parameter scope is not a list of scope tokens with single spaces between. Correct it at the caller.',
   scope_not_registered:
@@ -68,7 +67,7 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
   resources_too_long:
     'A token with these scopes and resources would be longer than 7 KiB. Have the caller ask for fewer of them.',
   token_malformed:
-    'What was sent as a token is not a JWT of this service. Look for a truncated token, quotes, or a token of another kind.',
+    'The token is not a JWT of this service. Look for a truncated token, quotes, or a token of another kind.',
   token_algorithm_refused:
     'The token does not name the algorithm of its key, so this service did not issue it. Find out where the caller gets it.',
   token_key_unknown:

@@ -10,10 +10,9 @@ export const FEATURE_GROUPS = {
       CLIENT_ASSERTION_AUDIENCE: oneOf('issuer', 'issuer_or_token_endpoint')
         .default('issuer')
         .describe(
-          'claim `aud` of an assertion with `private_key_jwt`. `issuer` is `TOKEN_ISSUER` and nothing else. ' +
-            '`issuer_or_token_endpoint` also accepts the URL of the token endpoint, for old clients; then a malicious ' +
-            'server can have a client sign an assertion that works here (CVE-2025-27370), see ' +
-            '[private_key_jwt](client-assertions.md#audience)',
+          'claim `aud` of an assertion with `private_key_jwt`. `issuer` is `TOKEN_ISSUER` and nothing ' +
+            'else. `issuer_or_token_endpoint` also accepts the URL of the token endpoint, for old clients, ' +
+            'which [is risky](client-assertions.md#audience) (CVE-2025-27370)',
         ),
       CLIENT_ASSERTION_MAX_LIFETIME_SECONDS: wholeNumber(1, 3_600)
         .default(300)
@@ -32,8 +31,8 @@ export const FEATURE_GROUPS = {
       CLIENT_ASSERTION_ISSUERS_FILE: text()
         .optional()
         .describe(
-          'JSON array of [trusted issuers](client-assertions.md#trusted-issuers), required for `federated_jwt`. ' +
-            'Only its owner may be able to write to it',
+          'JSON array of [trusted issuers](client-assertions.md#trusted-issuers), required for ' +
+            '`federated_jwt`. Only its owner may write to it',
         ),
       CLIENT_ASSERTION_MAX_AGE_SECONDS: wholeNumber(1, 86_400)
         .default(3_600)
@@ -113,9 +112,9 @@ export const FEATURE_GROUPS = {
       HEALTH_ON_PUBLIC_PORT: trueOrFalse()
         .default(false)
         .describe(
-          '`true` serves `/livez`, `/readyz` and `/readyz/verification` on `PORT` too, without a token, for ' +
-            '[platforms with one port](operate.md#platforms-with-one-port). With `MANAGEMENT_TOKEN` also all other ' +
-            'paths of the management port, such as `/metrics` and `/status`, for the operator only',
+          '`true` serves `/livez`, `/readyz` and `/readyz/verification` on `PORT` too, without a token, ' +
+            'for [platforms with one port](operate.md#platforms-with-one-port). With `MANAGEMENT_TOKEN` also ' +
+            'the other paths of the management port, for the operator only',
         ),
     },
   }),
@@ -143,8 +142,8 @@ export const FEATURE_GROUPS = {
       TLS_KEY_FILE: text()
         .optional()
         .describe(
-          'file with the private key of that certificate, in PEM without a passphrase. Only its owner may be able ' +
-            'to write to it',
+          'file with the private key of that certificate, in PEM without a passphrase. Only its owner may ' +
+            'write to it',
         ),
     },
     rules({ TLS_CERT_FILE: chain, TLS_KEY_FILE: key, BASE_URL: url }) {

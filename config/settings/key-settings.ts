@@ -31,23 +31,23 @@ export const keys = settingsGroup({
     KEY_FILE: text()
       .optional()
       .describe(
-        'file with a private key for `TOKEN_SIGNING_ALG` (PKCS#8 PEM or JWK): RSA of 2048 to 4096 bits, P-256 or ' +
-          'Ed25519. It is used instead of a key made in memory. Only its owner may be able to write to it. It is kept ' +
-          'over restarts and never rotated',
+        'file with a private key for `TOKEN_SIGNING_ALG` (PKCS#8 PEM or JWK): RSA of 2048 to 4096 bits, ' +
+          'P-256 or Ed25519. It is used instead of a key in memory, kept over restarts and never rotated. ' +
+          'Only its owner may write to it',
       ),
     KEY_DIRECTORY: oneOf('memory', 'database')
       .default('memory')
       .describe(
-        'where the keys are that sign. `memory`: each startup makes new ones, and every token from before is refused; ' +
-          'for a single replica. `database`: in the database of the registrations, private keys sealed, so that ' +
+        'where the keys are that sign. `memory`, for a single replica: each startup makes new ones, and ' +
+          'refuses older tokens. `database`: sealed, in the database of the registrations, so that ' +
           '[restarts and replicas share them](operate.md#one-replica-or-several)',
       ),
     KEY_SECRET_FILE: text()
       .optional()
       .describe(
-        'file with the secrets that seal the keys, required for `KEY_DIRECTORY=database`: at least 32 random bytes ' +
-          'in base64 or base64url, a line each (`openssl rand -base64 32`). [The first line seals, all ' +
-          'open](operate.md#changing-the-secret). Only its owner may be able to write to it',
+        'file with the secrets that seal the keys, required for `KEY_DIRECTORY=database`: at least 32 ' +
+          'random bytes in base64 or base64url, a line each (`openssl rand -base64 32`). [The first line ' +
+          'seals, all open](operate.md#changing-the-secret). Only its owner may write to it',
       ),
   },
   rules(given, values) {

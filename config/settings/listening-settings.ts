@@ -26,9 +26,9 @@ export const listening = settingsGroup({
     TRUSTED_PROXIES: networks()
       .optional()
       .describe(
-        "address ranges of proxies, such as `10.0.0.0/8,fd00::/8`. Only on connections from them the client's " +
-          'address is read from the last 20 entries of `Forwarded` or `X-Forwarded-For`: [Behind a ' +
-          'proxy](operate.md#behind-a-proxy)',
+        'address ranges of proxies, such as `10.0.0.0/8,fd00::/8`. Only on connections from them, the ' +
+          "client's address is read from the last 20 entries of `Forwarded` or `X-Forwarded-For`: [behind " +
+          'a proxy](operate.md#behind-a-proxy)',
       ),
     MANAGEMENT_HOST: listeningHost()
       .default('127.0.0.1')
@@ -42,9 +42,8 @@ export const listening = settingsGroup({
     MANAGEMENT_ALLOWED_HOSTS: hostNames()
       .optional()
       .describe(
-        'names, separated by commas, by which Prometheus and operators reach the management port, such as ' +
-          '`auth.internal`. Beside them, it answers as `MANAGEMENT_HOST`, `localhost`, `*.localhost` and by IP ' +
-          'address; every other `Host` gets [421](operate.md#the-management-port)',
+        'names, separated by commas, by which Prometheus and operators reach the management port, such ' +
+          'as `auth.internal`. Other names, except local ones, get [421](operate.md#the-management-port)',
       ),
   },
   rules({ PORT: port, BASE_URL: url = '' }, values) {

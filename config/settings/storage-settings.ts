@@ -13,16 +13,16 @@ export const storage = settingsGroup({
     CLIENTS_FILE: text()
       .optional()
       .describe(
-        'JSON file with the registrations, required for `memory`. An array of `{client_id, client_secret, ' +
-          'client_name, scope}`; `client_secret` is a BCrypt encoding, also behind `{bcrypt}`, or `{noop}` followed ' +
-          'by the plain secret, or [says where the secret is](#fields-of-a-clients-file). [Further fields](#fields-of-a-clients-file) are for other methods. Only its owner ' +
-          'may be able to write to it',
+        'JSON file with the registrations, required for `memory`. An array of `{client_id, ' +
+          'client_secret, client_name, scope}` and [further fields](#fields-of-a-clients-file). ' +
+          '`client_secret` is a BCrypt encoding, also behind `{bcrypt}`, or `{noop}` followed by the plain ' +
+          'secret, or [says where the secret is](#fields-of-a-clients-file). Only its owner may write to it',
       ),
     DATABASE_FILE: text()
       .optional()
       .describe(
         'file of the registrations, required for `sqlite`. `npm run migrate` creates it; [what it ' +
-          'needs](operate.md#sqlite). Only its owner may be able to write to it',
+          'needs](operate.md#sqlite). Only its owner may write to it',
       ),
     DATABASE_URL: databaseUrl()
       .optional()
@@ -30,8 +30,8 @@ export const storage = settingsGroup({
     DATABASE_URL_FILE: text()
       .optional()
       .describe(
-        'file with that URL in one line, for container secrets, instead of `DATABASE_URL`. Only its owner may be ' +
-          'able to write to it. The service reads it again for each new connection, for [another role or ' +
+        'file with that URL in one line, for container secrets, instead of `DATABASE_URL`. Only its ' +
+          'owner may write to it. The service reads it again for each new connection, for [another role or ' +
           'password](operate.md#rotating-the-password-of-the-database)',
       ),
     DATABASE_POOL_SIZE: wholeNumber(1, 100).default(10).describe('maximum number of connections to PostgreSQL'),

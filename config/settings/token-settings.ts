@@ -105,8 +105,8 @@ export const tokens = settingsGroup({
         absent: "the client's id",
         description:
           "claim `aud` of every token that is requested without a `resource`. The service's own paths require it. " +
-          'Each resource server can have [an audience of its ' +
-          'own](resource-servers.md#one-audience-for-each-resource-server)',
+          'Each resource server can have [its own ' +
+          'audience](resource-servers.md#one-audience-for-each-resource-server)',
       }),
     TOKEN_SCOPE_CLAIM: trueOrFalse().default(false).describe('`true` adds claim `scope`, an array of strings'),
     TOKEN_RESPONSE_SCOPE: oneOf('requested', 'always')

@@ -9,7 +9,10 @@ interface Area {
 }
 
 const RULES = { tests: ['domain', 'application'], scoreMin: 90 };
-const HTTP_TESTS = ['connections', 'operator', 'parsing', 'token-endpoint'].map((name) => `adapters/http/${name}`);
+const HTTP_TESTS = [
+  ...['connections', 'operator', 'parsing', 'token-endpoint'].map((name) => `adapters/http/${name}`),
+  'hostile/hostile-requests-over-tls',
+];
 
 /** What decides whether the database can be used, as far as a test can find out without one. */
 const DATABASE_HEALTH = {

@@ -5,10 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
-import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { manageKeys } from '../../config/programs/keys-program.ts';
 import { startFromEnvironment } from '../../config/service.ts';
-import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import type { Backend } from '../support/balancer.ts';
 import { DatabaseServer } from '../support/database-server.ts';
 import { getAccessToken, type HttpResponse, requestToken, send } from '../support/http.ts';
@@ -264,27 +262,6 @@ describe('KEY_FILE', () => {
     expect(response.status).toBe(200);
   });
 
-  /** What prevents the start. */
-  function problems(more: Readonly<Record<string, string>>): readonly string[] {
-    const loaded = loadConfiguration({ ...ENVIRONMENT, ...more }, readTextFile);
-    return problemsIn(loaded);
-  }
-
-  it.each([
-    [
-      'that is not a key',
-      { KEY_FILE: 'package.json' },
-      'KEY_FILE: must be a private key as PKCS#8 PEM without a passphrase, or as a JWK',
-    ],
-    [
-      'that does not exist',
-      { KEY_FILE: '/no-such-folder/key' },
-      'KEY_FILE: cannot be read: there is no file /no-such-folder/key (ENOENT)',
-    ],
-  ])('prevents the start if it names a file %s', (_name, environment, problem) => {
-    expect(problems(environment)).toEqual([problem]);
-  });
-
   it.each([
     ['its group', 0o620],
     ['others', 0o602],
@@ -295,10 +272,5 @@ describe('KEY_FILE', () => {
       'KEY_FILE: must be writable only by its owner: chmod go-w',
     ]);
     await chmod(file, 0o600);
-  });
-
-  it('cannot be combined with a key rotation', () => {
-    const found = problems({ KEY_FILE: file, KEY_ROTATION_SECONDS: '3600' });
-    expect(found).toEqual([expect.stringContaining('KEY_ROTATION_SECONDS: must be 0 if KEY_FILE is set')]);
   });
 });

@@ -1,18 +1,13 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { inspectService } from '../../config/programs/doctor.ts';
-import { startFromEnvironment } from '../../config/service.ts';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, requestToken, send } from '../support/http.ts';
 import { listenOnLoopback } from '../support/loopback-server.ts';
-import { problemsIn } from '../support/problems.ts';
 import { followProgram, type Program, runProgram, runProgramOn } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { runInProcess } from '../support/run-in-process.ts';
@@ -42,20 +37,6 @@ describe('npm start', () => {
     expect(await program.ended()).toBe(1);
     expect(program.stderr()).toBe(startProblems('CLIENT_REPOSITORY: must be set, to memory or sqlite or postgres'));
     expect(program.stdout()).toBe('');
-  });
-
-  it('does not start with a bad clients file, and does not print its secrets', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'start-'));
-    const file = join(folder, 'clients.json');
-    await writeFile(file, '[\n  { "client_id": "its-secret" },\n]\n');
-    const names = { TRUSTED_PROXY: '10.0.0.1', PUBLIC_METADTA: '1', TOKEN_TYPO: '1' };
-    expect(problemsIn(await startFromEnvironment({ ...DEMO, CLIENTS_FILE: file, ...names }))).toEqual([
-      'TRUSTED_PROXY: is not a setting of this service: did you mean TRUSTED_PROXIES?',
-      'PUBLIC_METADTA: is not a setting of this service: did you mean PUBLIC_METADATA?',
-      'TOKEN_TYPO: is not a setting of this service',
-      'CLIENTS_FILE: is not JSON: line 2, column 32: a comma before the end of the array',
-    ]);
-    await rm(folder, { recursive: true });
   });
 
   it('answers requests on 32 sockets of a port that it shares with no other service, and exits with 0 on SIGTERM', async () => {

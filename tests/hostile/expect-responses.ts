@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { documentedAs } from '../support/documented-responses.ts';
+import { expectDocumented } from '../support/documented-responses.ts';
 import { until } from '../support/until.ts';
 import { type ExpectedResponse, FORM, get, type HostileRequest, post, UNAUTHORIZED } from './hostile-request.ts';
 import { type HostileService, SECRETS } from './hostile-service.ts';
@@ -55,8 +55,9 @@ function summary({ status, body }: RawResponse): [number, unknown] {
 
 function expectForm(response: RawResponse, expected: ExpectedResponse): void {
   const { headers, status, body: text } = response;
-  // Throws if docs/openapi.json does not have it.
-  if (!expected.isHead) documentedAs({ request: undefined, status, headers: Object.fromEntries(headers), body: text });
+  if (!expected.isHead) {
+    expectDocumented({ request: undefined, status, headers: Object.fromEntries(headers), body: text });
+  }
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
   const { 'cache-control': caching = 'no-store', ...wanted } = expected.headers ?? {};
   expect(headers.get('cache-control')).toBe(caching);

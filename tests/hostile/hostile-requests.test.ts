@@ -3,8 +3,7 @@ import { CREATE_CLIENTS } from '../support/clients-table.ts';
 import { GOOD_CLIENT } from '../support/running-service.ts';
 import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-database.ts';
 import { describeHostileRequests } from './describe-hostile.ts';
-import { answeredWith, EVERYTHING } from './features.ts';
-import { startHostileService, startHostileServiceWithTls, WRONGED_CLIENT } from './hostile-service.ts';
+import { startHostileService, WRONGED_CLIENT } from './hostile-service.ts';
 import { HOSTILE_REQUESTS } from './hostile-table.ts';
 import { STORED, type StoredRow } from './stored-rows.ts';
 
@@ -32,10 +31,3 @@ describeHostileRequests('hostile requests with PostgreSQL', startWithTable, {
   ...HOSTILE_REQUESTS,
   'stored rows': STORED.map(({ request }) => request),
 });
-
-// tests/faults/features.fault.ts has each of the features by itself.
-describeHostileRequests(
-  'hostile requests over TLS, with every feature switched on',
-  () => startHostileServiceWithTls(EVERYTHING.options),
-  answeredWith(EVERYTHING, HOSTILE_REQUESTS),
-);

@@ -119,7 +119,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   recordResponsesOf(service.port);
   const stop = async () => {
     await service.stop('immediate');
-    await expectDocumented(service.port, options.addedPaths);
+    await expectAllDocumented(service.port, options.addedPaths);
   };
   return {
     port: service.port,
@@ -134,10 +134,10 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
   };
 }
 
-async function expectDocumented(port: number, addedPaths: readonly string[] = []): Promise<void> {
+async function expectAllDocumented(port: number, addedPaths: readonly string[] = []): Promise<void> {
   const answers = takeResponsesOf(port).filter(({ request }) => !addedPaths.includes(request?.target ?? ''));
   if (answers.length === 0) return;
   // Loaded here, since most files of tests start no service.
-  const { documentedAs } = await import('./documented-responses.ts');
-  for (const response of answers) documentedAs(response);
+  const { expectDocumented } = await import('./documented-responses.ts');
+  for (const response of answers) expectDocumented(response);
 }

@@ -12,7 +12,7 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
   header_fields_too_large:
     'The header fields are larger than 8 KiB, or more than 100. Look for large cookies or a proxy that adds headers.',
   request_timeout:
-    'The request did not arrive completely in time. Look for a slow network, or for somebody who keeps connections open.',
+    'The request did not arrive completely in time. Look for a slow network, or for somebody who holds connections open.',
   client_disconnected:
     'The caller closed the connection before it had its response. If it happens often, compare the timeout of the caller with the latency on the status page.',
   method_not_allowed:
@@ -60,14 +60,13 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
   route_unknown:
     'The path does not exist, and the caller may know: the token is valid, or the path is below /.well-known/. Compare it with the documentation.',
   resource_unknown: 'The token is valid, and the path is right, but nothing has this name. Correct the name.',
-  unforeseen:
-    'The service failed in a way that it should not. Find the request id in the log, which has the stack, and report it.',
+  unforeseen: 'The service has a bug. Find the request id in the log, which has the stack, and report it.',
   overloaded:
     'More requests were in progress than one process accepts. Add cores or replicas if this lasts, or limit the flood in front of the service.',
   dependency_unavailable:
     'The database or another part of the service did not answer in time. Look at the checks on the status page; no client has to change anything.',
   slots_exhausted:
-    'More waited for verification than the cores can verify in time, 10 s for secrets and 2 s for assertions: mostly guesses, which get this response in place of 401. Clients whose secret is cached are served. In a flood, limit it for each address in front of the service; after a restart, wait; otherwise add cores, or give clients generated secrets, whose hashes are cheap.',
+    'More requests waited for verification than the cores can verify in time (10 s for secrets, 2 s for assertions), mostly guesses. Clients whose secret is cached are served. Limit a flood for each address in front of the service; after a restart, wait; otherwise add cores, or give clients generated secrets, whose hashes are cheap.',
 };
 
 /** Of all reasons, those of use cases first. */

@@ -140,6 +140,9 @@ function tlsSettings(running: AsyncDisposableStack): Readonly<Record<string, str
   return { TLS_CERT_FILE: certificate, TLS_KEY_FILE: key, BASE_URL: 'https://localhost' };
 }
 
+/** Longer than a flood, so that its first look-up waits until its end. */
+const LOCKED_DEADLINE_MS = '6000';
+
 /** On PostgreSQL, with a table that nobody else can read. */
 async function startBesideLock(
   locked: string,
@@ -149,7 +152,7 @@ async function startBesideLock(
 ): Promise<Candidate> {
   const database = await (await startBenchDatabaseServer(running)).create();
   await migrateDatabase(database.url);
-  const environment = { ...options.environment, DATABASE_DEADLINE_MS: '10000' };
+  const environment = { ...options.environment, DATABASE_DEADLINE_MS: LOCKED_DEADLINE_MS };
   const service = await startOnPostgres('PostgreSQL', database, clients, running, { ...options, environment });
   const lock = new KeptConnection(database.url);
   running.defer(() => lock.close());

@@ -49,23 +49,11 @@ describe('every path but those of the token endpoint', () => {
       '/nothing',
       '/oauth2/jwks',
       '/.well-known/oauth-authorization-server',
-      // Each looks like the token endpoint to a careless matcher.
+      // Each looks like the token endpoint to a careless matcher. tests/hostile has more.
       '/oauth2/token/',
-      '/OAUTH2/TOKEN',
-      '/oauth2/Token',
       '/oauth2//token',
-      '//oauth2/token',
-      '/oauth2/token/x',
-      '/oauth2/./token',
-      '/oauth2/x/../token',
       '/%6fauth2/token',
-      '/oauth2%2ftoken',
-      '/oauth2/token;x=1',
-      '/oauth2/token%00',
-      '/oauth2/token.json',
-      '/.',
       '/%',
-      '/%zz',
       '*',
     ];
 
@@ -96,20 +84,6 @@ describe('every path but those of the token endpoint', () => {
       expect(response.status).toBe(401);
       expect(response.headers['www-authenticate']).toBe('Bearer');
       expect(response.text).toBe('{"error":"unauthorized"}');
-    });
-
-    it.each([
-      ['two Authorization headers', ['Bearer a', 'Bearer b'], 'authorization_repeated'],
-      ['Bearer without a token', 'Bearer', 'authorization_malformed'],
-      ['Bearer with two tokens', 'Bearer a b', 'authorization_malformed'],
-      ['Bearer with characters that no token has', 'Bearer a"b', 'authorization_malformed'],
-      ['a header without a scheme', '"x"', 'authorization_malformed'],
-    ])('refuses %s as malformed', async (_name, authorization, reason) => {
-      const response = await send(service().url, LOCATION, { headers: { authorization } });
-      expect(response.status).toBe(400);
-      expect(response.json()['error']).toBe('invalid_request');
-      expect(response.headers['www-authenticate']).toBe('Bearer error="invalid_request"');
-      expect(logLineOf(service(), response)).toMatchObject({ reason });
     });
 
     it('refuses two Authorization headers even if the first is valid', async () => {

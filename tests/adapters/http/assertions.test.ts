@@ -129,95 +129,30 @@ describe('federated_jwt', () => {
     const forged = (changes: object, header: object = {}) => mint(ISSUER, { ...changes }, { ...header });
 
     test.each<[string, string, () => string]>([
-      // Algorithms.
       ['no algorithm', 'assertion_algorithm_refused', () => forged({}, { alg: 'none' })],
-      ['no algorithm in another case', 'assertion_algorithm_refused', () => forged({}, { alg: 'NONE' })],
-      ['a shared secret', 'assertion_algorithm_refused', () => forged({}, { alg: 'HS256' })],
       ['an algorithm that is not listed', 'assertion_algorithm_refused', () => forged({}, { alg: 'PS256' })],
-      ['an algorithm in lower case', 'assertion_algorithm_refused', () => forged({}, { alg: 'rs256' })],
-      [
-        'an algorithm of other keys',
-        'assertion_key_unknown',
-        () => forged({}, { alg: other.algorithm === 'ES256' ? 'RS256' : 'ES256' }),
-      ],
-      ['an algorithm that is no text', 'assertion_malformed', () => forged({}, { alg: ['RS256'] })],
-      ['without an algorithm', 'assertion_malformed', () => forged({}, { alg: undefined })],
-      ['critical extensions', 'assertion_malformed', () => forged({}, { crit: ['exp'] })],
-      ['an unencoded payload', 'assertion_malformed', () => forged({}, { b64: false })],
-      // Keys.
       ['another key of the same id', 'assertion_signature_wrong', () => other.mint({ claims: claimsOf(mint(ISSUER)) })],
       ['an unknown key id', 'assertion_key_unknown', () => forged({}, { kid: 'unknown' })],
-      ['a key id in another case', 'assertion_key_unknown', () => forged({}, { kid: `${name}-1`.toUpperCase() })],
-      ['a key id that is a path', 'assertion_key_unknown', () => forged({}, { kid: '../../../dev/null' })],
-      ['a key id that is no text', 'assertion_malformed', () => forged({}, { kid: 1 })],
-      [
-        'another key without an id',
-        'assertion_signature_wrong',
-        () => other.mint({ claims: claimsOf(mint(ISSUER)), header: { kid: undefined } }),
-      ],
       [
         'its own key in the header',
         'assertion_signature_wrong',
         () =>
           other.mint({ claims: claimsOf(mint(ISSUER)), header: { jwk: other.jwk(), jku: 'https://evil.example/' } }),
       ],
-      ['a changed signature', 'assertion_signature_wrong', () => changed(mint(ISSUER))],
-      ['no signature', 'assertion_malformed', () => mint(ISSUER).replace(/[^.]*$/, '')],
       ['changed claims', 'assertion_signature_wrong', () => withClaims(mint(ISSUER), { jti: 'other' })],
-      // Audience.
       ['another audience', 'assertion_audience_wrong', () => mint('https://other.example')],
-      ['the token endpoint as audience', 'assertion_audience_wrong', () => mint(`${ISSUER}/oauth2/token`)],
-      ['an audience with more at the end', 'assertion_audience_wrong', () => mint(`${ISSUER}.evil.example`)],
-      ['an audience in another case', 'assertion_audience_wrong', () => mint(ISSUER.toUpperCase())],
       ['several audiences', 'assertion_audience_wrong', () => forged({ aud: [ISSUER, 'https://other.example'] })],
-      ['the audience twice', 'assertion_audience_wrong', () => forged({ aud: [ISSUER, ISSUER] })],
-      ['no audience', 'assertion_malformed', () => forged({ aud: undefined })],
-      ['an empty list of audiences', 'assertion_malformed', () => forged({ aud: [] })],
-      ['an audience that is an object', 'assertion_malformed', () => forged({ aud: { [ISSUER]: true } })],
-      // Times.
       ['an end in the past', 'assertion_expired', () => forged({ exp: seconds(-1) })],
-      ['an end now', 'assertion_expired', () => forged({ exp: seconds(0) })],
-      ['no end', 'assertion_malformed', () => forged({ exp: undefined })],
-      ['an end as text', 'assertion_malformed', () => forged({ exp: String(seconds(300)) })],
-      ['an end as null', 'assertion_malformed', () => forged({ exp: null })],
       ['a beginning in the future', 'assertion_not_yet_valid', () => forged({ nbf: seconds(120) })],
-      [
-        'a time of issue in the future',
-        'assertion_not_yet_valid',
-        () => forged({ iat: seconds(120), exp: seconds(600) }),
-      ],
       ['an age of more than an hour', 'assertion_too_old', () => forged({ iat: seconds(-3_602), exp: seconds(600) })],
       [
         'a long life without a time of issue',
         'assertion_lifetime_too_long',
         () => forged({ iat: undefined, exp: seconds(3_660) }),
       ],
-      ['a time of issue as text', 'assertion_malformed', () => forged({ iat: '1' })],
-      // Type.
       ['the type of an access token', 'assertion_type_refused', () => forged({}, { typ: 'at+jwt' })],
-      ['the type of a logout token', 'assertion_type_refused', () => forged({}, { typ: 'logout+jwt' })],
-      // Subject.
       ['a longer subject', 'assertion_subject_unknown', () => forged({ sub: `${issuer(name).platform.subject}2` })],
-      [
-        'a shorter subject',
-        'assertion_subject_unknown',
-        () => forged({ sub: issuer(name).platform.subject.slice(0, -1) }),
-      ],
-      [
-        'a space after the subject',
-        'assertion_subject_unknown',
-        () => forged({ sub: `${issuer(name).platform.subject} ` }, {}),
-      ],
-      ['no subject', 'assertion_malformed', () => forged({ sub: undefined })],
-      ['an empty subject', 'assertion_malformed', () => forged({ sub: '' })],
       ['a list of subjects', 'assertion_malformed', () => forged({ sub: [issuer(name).platform.subject] })],
-      // Form.
-      ['five parts', 'assertion_malformed', () => `${mint(ISSUER)}.x.y`],
-      ['padding', 'assertion_malformed', () => mint(ISSUER).replace('.', '=.')],
-      ['a line break', 'assertion_malformed', () => `${mint(ISSUER)}\n`],
-      ['no JSON', 'assertion_malformed', () => `e30.${Buffer.from('no').toString('base64url')}.AA`],
-      ['a list of claims', 'assertion_malformed', () => `${headerOf(mint(ISSUER))}.W10.AA`],
-      ['13 KiB', 'assertion_malformed', () => forged({ more: 'x'.repeat(10_000) })],
     ])('refuses %s', async (_what, reason, forge) => {
       const log = await reasonOf(await present(forge()));
       // A trust domain is found by its subject, so a subject that is no workload of it names nobody.
@@ -225,30 +160,6 @@ describe('federated_jwt', () => {
         name === 'spiffe' && reason === 'assertion_subject_unknown' && log === 'assertion_issuer_untrusted';
       expect(isNobody ? reason : log).toBe(reason);
     });
-
-    test('refuses a signature with another spelling of its last character', async () => {
-      const assertion = mint(ISSUER);
-      const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-      const other = alphabet[alphabet.indexOf(assertion.at(-1) ?? '') + 1];
-      expect((await present(assertion.slice(0, -1) + other)).status).toBe(401);
-    });
-
-    test('refuses a header with a field twice', async () => {
-      const header = headerTextOf(mint(ISSUER)).replace('{', '{"alg":"none",');
-      const payload = JSON.stringify(claimsOf(mint(ISSUER)));
-      expect(await reasonOf(await present(issuer(name).key.mintText(header, payload)))).toBe('assertion_malformed');
-    });
-
-    test.each(['sub', 'aud', 'exp', 'repository_id', 'name'])(
-      'refuses claims with the field %s twice',
-      async (field) => {
-        const claims = claimsOf(mint(ISSUER));
-        const real = JSON.stringify(claims[field] ?? 'y');
-        const payload = JSON.stringify({ ...claims, [field]: 'x' }).replace(/\}$/, `,"${field}":${real}}`);
-        const assertion = issuer(name).key.mintText(headerTextOf(mint(ISSUER)), payload);
-        expect(await reasonOf(await present(assertion))).toBe('assertion_malformed');
-      },
-    );
 
     test('writes nothing of the token into the log', () => {
       for (const part of mint(ISSUER).split('.').slice(2)) expect(service.logText()).not.toContain(part.slice(0, 20));
@@ -261,15 +172,10 @@ describe('federated_jwt', () => {
 
     test.each<[string, Platform['name'], object]>([
       ['the id of another repository', 'github-actions', { repository_id: '456780' }],
-      ['an id as a number', 'github-actions', { repository_id: 456789 }],
-      ['an id in a list', 'github-actions', { repository_id: ['456789'] }],
-      ['an id with a space', 'github-actions', { repository_id: '456789 ' }],
       ['an id with a zero in front', 'github-actions', { repository_id: '0456789' }],
       ['no id of the owner', 'github-actions', { repository_owner_id: undefined }],
-      ['null as the id of the owner', 'github-actions', { repository_owner_id: null }],
       ['the ids of a fork', 'gitlab', { project_id: '21', namespace_id: '73' }],
       ['a branch that is not protected', 'gitlab', { ref_protected: 'false' }],
-      ['a boolean', 'gitlab', { ref_protected: true }],
       [
         'another namespace',
         'kubernetes',
@@ -284,13 +190,6 @@ describe('federated_jwt', () => {
           'kubernetes.io/serviceaccount/name': 'billing',
         },
       ],
-      [
-        'dots as steps',
-        'kubernetes',
-        { 'kubernetes.io': undefined, kubernetes: { io: { namespace: 'shop', serviceaccount: { name: 'billing' } } } },
-      ],
-      ['a text in place of the object', 'kubernetes', { 'kubernetes.io': 'shop' }],
-      ['a list in place of the object', 'kubernetes', { 'kubernetes.io': [{ namespace: 'shop' }] }],
       ['the account at the top', 'aws', { 'https://sts.amazonaws.com/': {}, aws_account: '123456789012' }],
       ['another account', 'aws', { 'https://sts.amazonaws.com/': { aws_account: '123456789013' } }],
     ])('are not met by %s', async (_what, name, claims) => {
@@ -417,14 +316,6 @@ describe('federated_jwt', () => {
     expect(issuer('gitlab').keySet.questions - before).toBeLessThanOrEqual(1);
   });
 
-  function headerOf(assertion: string): string {
-    return assertion.split('.')[0] ?? '';
-  }
-
-  function headerTextOf(assertion: string): string {
-    return Buffer.from(headerOf(assertion), 'base64url').toString();
-  }
-
   function claimsOf(assertion: string): Readonly<Record<string, unknown>> {
     return JSON.parse(Buffer.from(assertion.split('.')[1] ?? '', 'base64url').toString());
   }
@@ -435,29 +326,18 @@ describe('federated_jwt', () => {
     const payload = Buffer.from(JSON.stringify({ ...claimsOf(assertion), ...changes })).toString('base64url');
     return `${header}.${payload}.${signature}`;
   }
-
-  /** The same claims with another signature of the same length. */
-  function changed(assertion: string): string {
-    const middle = assertion.lastIndexOf('.') + 20;
-    const other = assertion[middle] === 'A' ? 'B' : 'A';
-    return assertion.slice(0, middle) + other + assertion.slice(middle + 1);
-  }
 });
 
 describe('private_key_jwt', () => {
-  type Part = string | object;
   type Forgery = readonly [reason: string, what: string, forge: () => string | Readonly<Record<string, string>>];
 
   const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
   const EC = generateSigningKey('ES256');
-  const EC384 = generateSigningKey('ES384');
   const RSA = generateSigningKey('RS256');
   const PSS = generateSigningKey('PS256');
-  const ED = generateSigningKey('EdDSA');
   const OTHER = generateSigningKey('ES256');
   const ATTACKER = generateSigningKey('ES256');
-  const ATTACKER_RSA = generateSigningKey('RS256');
 
   const clientWith = (client_id: string, keys: readonly object[]) => ({
     client_id,
@@ -475,47 +355,23 @@ describe('private_key_jwt', () => {
   }
 
   /** The assertion of the client `ec`, but for these. */
-  function forged(more: object = {}, header: Part = {}, seal: Seal = EC.seal): string {
-    return compactJws(typeof header === 'string' ? header : { alg: 'ES256', kid: 'e', ...header }, claims(more), seal);
+  function forged(more: object = {}, header: object = {}, seal: Seal = EC.seal): string {
+    return compactJws({ alg: 'ES256', kid: 'e', ...header }, claims(more), seal);
   }
 
   const by = (client: string) => ({ iss: client, sub: client });
-  const raw = (json: string, seal: Seal = EC.seal) => compactJws({ alg: 'ES256', kid: 'e' }, json, seal);
-
-  /** The claims as JSON text, with further fields written behind them. */
-  const claimsBut = (more: string) => `${JSON.stringify(claims()).slice(0, -1)},${more}}`;
-
   const hmac =
-    (secret: string | Buffer): Seal =>
+    (secret: string): Seal =>
     (input) =>
       createHmac('sha256', secret).update(input).digest();
-  const pem = (type: 'spki' | 'pkcs1') => createPublicKey(RSA.privateKey).export({ type, format: 'pem' });
+  const PEM = String(createPublicKey(RSA.privateKey).export({ type: 'spki', format: 'pem' }));
   const NO_SIGNATURE: Seal = () => Buffer.alloc(0);
 
+  // One of each kind. domain/assertions has every form, contracts/assertion-verifier every key and signature,
+  // application/authentication every claim.
   const ALGORITHMS: readonly Forgery[] = [
-    ...['none', 'None', 'NONE', 'HS256', 'HS512', 'RS384', 'ES512', 'ES256K', 'es256', 'ES256 ', 'PS512', 'dir'].map(
-      (alg): Forgery => [
-        'assertion_algorithm_refused',
-        `alg ${alg}, signed by the right key`,
-        () => forged({}, { alg }),
-      ],
-    ),
+    ['assertion_algorithm_refused', 'alg none, signed by the right key', () => forged({}, { alg: 'none' })],
     ['assertion_malformed', 'alg none without a signature', () => forged({}, { alg: 'none' }, NO_SIGNATURE)],
-    ['assertion_malformed', 'alg ES256 without a signature', () => forged({}, {}, NO_SIGNATURE)],
-    ['assertion_malformed', 'no alg', () => forged({}, { alg: undefined })],
-    ['assertion_malformed', 'alg as an array', () => forged({}, { alg: ['ES256'] })],
-    ...(['spki', 'pkcs1'] as const).flatMap((type): readonly Forgery[] => [
-      [
-        'assertion_algorithm_refused',
-        `HS256 with the public key as ${type} PEM for the secret`,
-        () => forged(by('rsa'), { alg: 'HS256', kid: 'r' }, hmac(String(pem(type)))),
-      ],
-      [
-        'assertion_signature_wrong',
-        `an HMAC with the public key as ${type} PEM, in a header with RS256`,
-        () => forged(by('rsa'), { alg: 'RS256', kid: 'r' }, hmac(String(pem(type)))),
-      ],
-    ]),
     [
       'assertion_algorithm_refused',
       'HS256 with the published JWK for the secret',
@@ -523,59 +379,18 @@ describe('private_key_jwt', () => {
     ],
     [
       'assertion_signature_wrong',
-      'a signature of PS256 in a header with RS256',
-      () => forged(by('rsa'), { alg: 'RS256', kid: 'r' }, sealedWith('PS256', RSA.privateKey)),
-    ],
-    [
-      'assertion_signature_wrong',
-      'a signature of RS256 in a header with PS256',
-      () => forged(by('rsa'), { alg: 'PS256', kid: 'r' }, RSA.seal),
+      'an HMAC with the public key as PEM, in a header with RS256',
+      () => forged(by('rsa'), { alg: 'RS256', kid: 'r' }, hmac(PEM)),
     ],
     [
       'assertion_key_unknown',
       'RS256 by a key that is registered for PS256',
       () => forged(by('pss'), { alg: 'RS256', kid: 'p' }, sealedWith('RS256', PSS.privateKey)),
     ],
-    ['assertion_key_unknown', 'ES384 in the header over an ES256 key', () => forged({}, { alg: 'ES384' })],
-    [
-      'assertion_signature_wrong',
-      'a signature of ES384 in a header with ES256',
-      () => forged({}, {}, sealedWith('ES384', EC384.privateKey)),
-    ],
-    [
-      'assertion_signature_wrong',
-      'an ES256 signature in DER, as X.509 has it',
-      () => forged({}, {}, (input) => derOf(EC.seal(input))),
-    ],
-    ['assertion_signature_wrong', 'an ES256 signature of zeros', () => forged({}, {}, () => Buffer.alloc(64))],
-    [
-      'assertion_signature_wrong',
-      'an EdDSA signature of zeros',
-      () => forged(by('ed'), { alg: 'EdDSA' }, () => Buffer.alloc(64)),
-    ],
-    [
-      'assertion_key_unknown',
-      'EdDSA in the header for a client with an EC key',
-      () => forged({}, { alg: 'EdDSA' }, ED.seal),
-    ],
   ];
 
   const KEYS: readonly Forgery[] = [
     ['assertion_signature_wrong', 'the key of an attacker under the right key id', () => forged({}, {}, ATTACKER.seal)],
-    [
-      'assertion_signature_wrong',
-      'the key of an attacker without a key id',
-      () => forged({}, { kid: undefined }, ATTACKER.seal),
-    ],
-    ['assertion_key_unknown', 'an unknown key id over the right key', () => forged({}, { kid: 'unknown' })],
-    ['assertion_key_unknown', 'the key id in other case', () => forged({}, { kid: 'E' })],
-    ['assertion_malformed', 'an empty key id', () => forged({}, { kid: '' })],
-    ['assertion_malformed', 'a key id that is an object', () => forged({}, { kid: { kid: 'e' } })],
-    [
-      'assertion_signature_wrong',
-      'the key of another client that has the same key id',
-      () => forged({}, {}, OTHER.seal),
-    ],
     ['assertion_key_unknown', 'the key and the key id of another client', () => forged({}, { kid: 'o' }, OTHER.seal)],
     ['assertion_key_unknown', 'an expired key of the client', () => forged(by('expired'), { kid: 'x' })],
     ['assertion_signature_wrong', 'a jwk in the header', () => forged({}, { jwk: ATTACKER.jwk }, ATTACKER.seal)],
@@ -583,22 +398,6 @@ describe('private_key_jwt', () => {
       'assertion_key_unknown',
       'a jwk in the header with its own key id',
       () => forged({}, { jwk: { ...ATTACKER.jwk, kid: 'a' }, kid: 'a' }, ATTACKER.seal),
-    ],
-    [
-      'assertion_signature_wrong',
-      'a jku in the header',
-      () => forged({}, { jku: 'https://attacker.test/' }, ATTACKER.seal),
-    ],
-    [
-      'assertion_signature_wrong',
-      'an x5u in the header',
-      () => forged({}, { x5u: 'https://attacker.test/' }, ATTACKER.seal),
-    ],
-    ['assertion_signature_wrong', 'an x5c in the header', () => forged({}, { x5c: ['AAAA'] }, ATTACKER.seal)],
-    [
-      'assertion_signature_wrong',
-      'an RSA key of an attacker',
-      () => forged(by('rsa'), { alg: 'RS256', kid: 'r', jwk: ATTACKER_RSA.jwk }, ATTACKER_RSA.seal),
     ],
     ['client_unknown', 'a client that does not exist', () => forged(by('nobody'), {}, ATTACKER.seal)],
     [
@@ -608,85 +407,29 @@ describe('private_key_jwt', () => {
     ],
   ];
 
-  const AUDIENCES: readonly Forgery[] = [
-    ...(
-      [
-        ['another server', 'https://other.test'],
-        ['the token endpoint (CVE-2025-27370)', `${ISSUER}/oauth2/token`],
-        ['the issuer among others', [ISSUER, 'https://other.test']],
-        ['another one before the issuer', ['https://other.test', ISSUER]],
-        ['the issuer twice', [ISSUER, ISSUER]],
-        ['the issuer with two slashes', `${ISSUER}//`],
-        ['the issuer in other case', ISSUER.toUpperCase()],
-        ['the issuer with a query', `${ISSUER}?`],
-        ['the issuer with another port', `${ISSUER}:81`],
-        ['the issuer as a prefix', `${ISSUER}.attacker.test`],
-        ['the client itself', 'ec'],
-      ] as const
-    ).map(([what, aud]): Forgery => ['assertion_audience_wrong', what, () => forged({ aud })]),
-    ['assertion_malformed', 'no audience', () => forged({ aud: undefined })],
-    ['assertion_malformed', 'an empty list of audiences', () => forged({ aud: [] })],
-    ['assertion_malformed', 'an empty audience', () => forged({ aud: '' })],
-    ['assertion_malformed', 'an audience that is an object', () => forged({ aud: { 0: ISSUER } })],
-    ['assertion_malformed', 'an audience in an inner list', () => forged({ aud: [[ISSUER]] })],
-  ];
-
-  const TIMES: readonly Forgery[] = [
+  const CLAIMS: readonly Forgery[] = [
+    ...[
+      ['another server', 'https://other.test'],
+      ['the token endpoint (CVE-2025-27370)', `${ISSUER}/oauth2/token`],
+      ['the issuer in other case', ISSUER.toUpperCase()],
+      ['the issuer as a prefix', `${ISSUER}.attacker.test`],
+    ].map(([what = '', aud]): Forgery => ['assertion_audience_wrong', what, () => forged({ aud })]),
     ['assertion_expired', 'an end 31 s ago', () => forged({ exp: now() - 31 })],
-    ['assertion_expired', 'an end in 1970', () => forged({ exp: 1 })],
-    ['assertion_lifetime_too_long', 'an end in 400 s', () => forged({ exp: now() + 400 })],
-    ['assertion_lifetime_too_long', 'an end in the year 5138', () => forged({ exp: 1e11 })],
     ['assertion_lifetime_too_long', 'an end in milliseconds', () => forged({ exp: Date.now() + 60_000 })],
     ['assertion_not_yet_valid', 'a beginning in 60 s', () => forged({ nbf: now() + 60 })],
-    ['assertion_not_yet_valid', 'issued in 60 s', () => forged({ iat: now() + 60 })],
-    ['assertion_malformed', 'no end', () => forged({ exp: undefined })],
-    ['assertion_malformed', 'an end as a text', () => forged({ exp: String(now() + 60) })],
-    ['assertion_malformed', 'an end before 1970', () => forged({ exp: -1 })],
-    ['assertion_malformed', 'an end at infinity', () => raw('{"iss":"ec","sub":"ec","aud":"x","jti":"x","exp":1e999}')],
-    ['assertion_malformed', 'a beginning that is null', () => forged({ nbf: null })],
-  ];
-
-  const CLAIMS: readonly Forgery[] = [
-    ['assertion_issuer_untrusted', 'no issuer', () => forged({ iss: undefined })],
     ['assertion_issuer_untrusted', 'another client as the issuer', () => forged({ iss: 'rsa' })],
-    ['assertion_issuer_untrusted', 'this server as the issuer', () => forged({ iss: ISSUER })],
-    ['assertion_issuer_untrusted', 'another client as the subject', () => forged({ sub: 'rsa' })],
-    ['assertion_malformed', 'no subject', () => forged({ sub: undefined })],
-    ['assertion_malformed', 'a subject in an array', () => forged({ sub: ['ec'], iss: ['ec'] })],
-    ['assertion_malformed', 'no jti', () => forged({ jti: undefined })],
-    ['assertion_malformed', 'an empty jti', () => forged({ jti: '' })],
-    ['assertion_malformed', 'a jti that is a number', () => forged({ jti: 1 })],
-    ['assertion_malformed', 'a jti of 256 characters', () => forged({ jti: 'j'.repeat(256) })],
     [
       'assertion_client_contradictory',
       'another client_id in the body',
       () => ({ client_assertion: forged(), client_id: 'rsa' }),
     ],
     ['assertion_type_refused', 'the type of an access token', () => forged({}, { typ: 'at+jwt' })],
-    ['assertion_type_refused', 'the type of a DPoP proof', () => forged({}, { typ: 'dpop+jwt' })],
-    ['assertion_type_refused', 'another media type', () => forged({}, { typ: 'text/jwt' })],
-    ['assertion_malformed', 'a type that is no text', () => forged({}, { typ: 1 })],
-    ['assertion_malformed', 'critical extensions', () => forged({}, { crit: ['exp'], exp: 1 })],
-    ['assertion_malformed', 'an empty list of critical extensions', () => forged({}, { crit: [] })],
-    ['assertion_malformed', 'an unencoded payload (RFC 7797)', () => forged({}, { b64: false, crit: ['b64'] })],
-    ['assertion_malformed', 'the audience twice', () => raw(claimsBut(`"aud":"https://other.test"`))],
-    ['assertion_malformed', 'the subject twice', () => raw(claimsBut(`"sub":"ec"`))],
-    ['assertion_malformed', 'the end twice, once in escapes', () => raw(claimsBut(String.raw`"\u0065xp":1`))],
-    ['assertion_malformed', 'a field twice in an inner object', () => raw(claimsBut(`"cnf":{"a":1,"a":2}`))],
     [
       'assertion_malformed',
-      'the algorithm twice in the header',
-      () => compactJws('{"alg":"none","alg":"ES256"}', claims(), EC.seal),
+      'the subject twice',
+      () => compactJws({ alg: 'ES256', kid: 'e' }, `${JSON.stringify(claims()).slice(0, -1)},"sub":"ec"}`, EC.seal),
     ],
-    ['assertion_malformed', 'claims that are no JSON', () => raw('{')],
-    ['assertion_malformed', 'claims that are an array', () => raw('[]')],
-    ['assertion_malformed', 'claims that are deeply nested', () => raw(`${'['.repeat(4_000)}${']'.repeat(4_000)}`)],
-    ['assertion_malformed', 'a JWE', () => `${forged()}.AA.AA`],
-    ['assertion_malformed', 'two parts', () => forged().split('.').slice(0, 2).join('.')],
     ['assertion_malformed', 'white space behind it', () => `${forged()} `],
-    ['assertion_malformed', 'the flattened JSON serialization', () => JSON.stringify({ payload: '', signature: '' })],
-    ['assertion_malformed', 'more than 12 KiB', () => forged({ x: 'x'.repeat(9_400) })],
-    ['assertion_malformed', 'no JWT at all', () => 'assertion'],
   ];
 
   const service = serviceForSuite({
@@ -699,7 +442,6 @@ describe('private_key_jwt', () => {
       ]),
       clientWith('rsa', [{ ...RSA.jwk, kid: 'r' }]),
       clientWith('pss', [{ ...PSS.jwk, kid: 'p', alg: 'PS256' }]),
-      clientWith('ed', [{ ...ED.jwk, kid: 'e' }]),
       clientWith('expired', [{ ...EC.jwk, kid: 'x', expires_at: 1 }]),
       { client_id: 'other-method', client_secret: '{noop}its-secret', client_name: 'A client', scope: 'read' },
     ],
@@ -739,7 +481,7 @@ describe('private_key_jwt', () => {
     expect(logLineOf(service(), replay)).toMatchObject({ reason: 'assertion_replayed', client_id: 'ec' });
   });
 
-  const FORGERIES = { ALGORITHMS, KEYS, AUDIENCES, TIMES, CLAIMS };
+  const FORGERIES = { ALGORITHMS, KEYS, CLAIMS };
   describe.each(Object.entries(FORGERIES))('refuses a forged assertion: %s', (_kind, forgeries) => {
     it.each(forgeries)('%s: %s', async (reason, _what, forge) => {
       const forgery = forge();
@@ -748,10 +490,6 @@ describe('private_key_jwt', () => {
       expectRefusedAssertion(response, reason);
       expect(logLineOf(service(), response)).toMatchObject({ reason });
     });
-  });
-
-  it('refuses at least 60 forged assertions', () => {
-    expect(Object.values(FORGERIES).flat().length).toBeGreaterThanOrEqual(60);
   });
 
   it.each<[string, typeof USED_ASSERTIONS_LIMITS]>([
@@ -817,13 +555,6 @@ describe('private_key_jwt', () => {
       expect(response.status).toBe(aud === 'https://other.test' ? 401 : 200);
     }
   });
-
-  /** The signature `r || s` as an ASN.1 sequence. */
-  function derOf(signature: Uint8Array): Buffer {
-    const integer = (bytes: Uint8Array) => Buffer.from([2, bytes.length + 1, 0, ...bytes]);
-    const body = Buffer.concat([integer(signature.slice(0, 32)), integer(signature.slice(32))]);
-    return Buffer.concat([Buffer.from([0x30, body.length]), body]);
-  }
 });
 
 describe('POST /oauth2/token: no capacity to verify assertions', () => {

@@ -137,18 +137,11 @@ describe('what Node’s HTTP parser refuses', () => {
   // tests/hostile has what else no client of ours sends.
   const CLOSING = 'Host: x\r\nConnection: close\r\n\r\n';
   it.each([
-    ['bytes that are not HTTP', 400, 'request_malformed', 'NONSENSE\r\n\r\n'],
     [
       'a length beside chunks (request smuggling)',
       400,
       'request_malformed',
       `${POST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-    ],
-    [
-      'header fields over 8 KiB',
-      431,
-      'header_fields_too_large',
-      `GET / HTTP/1.1\r\nA: ${'a'.repeat(9_000)}\r\n${CLOSING}`,
     ],
     [
       'more than 100 header fields',
@@ -158,26 +151,7 @@ describe('what Node’s HTTP parser refuses', () => {
     ],
     ['a header section that does not end in time', 408, 'request_timeout', `${POST}A: `],
     ['a body that does not end in time', 408, 'request_timeout', `${POST}Content-Length: 100\r\n\r\ngrant_type=`],
-    ['no Host', 400, 'host_malformed', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['a malformed Host', 400, 'host_malformed', 'GET / HTTP/1.1\r\nHost: a b/%zz\r\nConnection: close\r\n\r\n'],
     ['two Hosts', 400, 'host_malformed', `GET / HTTP/1.1\r\nHost: a\r\n${CLOSING}`],
-    ['a fragment in the target', 400, 'request_malformed', `GET /oauth2/token# HTTP/1.1\r\n${CLOSING}`],
-    ['a backslash in the target', 400, 'request_malformed', `GET /oauth2\\token HTTP/1.1\r\n${CLOSING}`],
-    ['a target that is not a URL', 400, 'request_malformed', `GET http://[/oauth2/token HTTP/1.1\r\n${CLOSING}`],
-    ['a target of another scheme', 400, 'request_malformed', `GET xhttp://x/oauth2/token HTTP/1.1\r\n${CLOSING}`],
-    ['a later version', 400, 'request_malformed', `GET / HTTP/2.0\r\n${CLOSING}`],
-    [
-      'chunks before HTTP/1.1',
-      400,
-      'request_malformed',
-      'POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    ],
-    [
-      'a coding beside chunked',
-      400,
-      'request_malformed',
-      `${POST}Connection: close\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
-    ],
   ])('answers %s in JSON', async (_name, status, reason, request) => {
     const response = lastResponse(await sendRaw(service().port, request));
     expect(response.status).toBe(status);
@@ -192,20 +166,6 @@ describe('what Node’s HTTP parser refuses', () => {
         .filter((line) => line['request_id'] === requestId && line['log'] !== 'audit');
     await until(() => lines().length > 0, 'the request is logged');
     expect(lines()).toEqual([expect.objectContaining({ status, reason })]);
-  });
-
-  it('refuses a body over 16 KiB by its declared length, before it is sent', async () => {
-    const response = await sendRaw(service().port, `${POST}Content-Length: 16385\r\nConnection: close\r\n\r\n`);
-    expect(lastResponse(response)).toMatchObject({ status: 413, body: { error: 'invalid_request' } });
-  });
-
-  it('refuses a body over 16 KiB by counting it, if no length is declared', async () => {
-    const chunk = `1000\r\n${'x'.repeat(0x1000)}\r\n`;
-    const response = await sendRaw(
-      service().port,
-      `${POST}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunk.repeat(5)}0\r\n\r\n`,
-    );
-    expect(lastResponse(response)).toMatchObject({ status: 413, body: { error: 'invalid_request' } });
   });
 
   it('answers the next request on a connection after a body over 16 KiB, which it discards', async () => {
@@ -223,24 +183,12 @@ describe('what Node’s HTTP parser refuses', () => {
     expect(lastResponse(await sendRaw(service().port, request))).toMatchObject({ status: 200 });
   });
 
-  it('refuses a declared length that does not fit a number of 32 bits', async () => {
-    const response = await sendRaw(service().port, `${POST}Content-Length: 4294967300\r\nConnection: close\r\n\r\n`);
-    expect(lastResponse(response)).toMatchObject({ status: 413 });
-  });
-
   it('refuses a Content-Encoding before the body is sent', async () => {
     const response = await sendRaw(
       service().port,
       `${POST}Content-Encoding: br\r\nContent-Length: 100\r\nConnection: close\r\n\r\n`,
     );
     expect(lastResponse(response)).toMatchObject({ status: 415 });
-  });
-
-  it('refuses a second Content-Encoding or Content-Type that Node would not show', async () => {
-    const encodings = `${POST}Content-Encoding: identity\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
-    expect(lastResponse(await sendRaw(service().port, encodings))).toMatchObject({ status: 415 });
-    const types = `${POST}Content-Type: application/json\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
-    expect(lastResponse(await sendRaw(service().port, types))).toMatchObject({ status: 400 });
   });
 
   it('answers a client that waits for 100 Continue, and one that expects something unknown', async () => {
@@ -250,33 +198,12 @@ describe('what Node’s HTTP parser refuses', () => {
     }
   });
 
-  it('answers an upgrade request as an ordinary one', async () => {
-    const response = await sendRaw(
-      service().port,
-      'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n',
-    );
-    expect(lastResponse(response)).toMatchObject({ status: 401 });
-  });
-
   it('uses only the path of an absolute request target', async () => {
     const response = await sendRaw(
       service().port,
       `GET http://evil.test/oauth2/token HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
     );
     expect(lastResponse(response)).toMatchObject({ status: 405 });
-  });
-
-  it('answers HTTP/1.0 without a Host', async () => {
-    expect(lastResponse(await sendRaw(service().port, 'GET / HTTP/1.0\r\n\r\n'))).toMatchObject({ status: 401 });
-  });
-
-  it('answers a well-formed request itself, not the garbage after it', async () => {
-    const received = await sendRaw(
-      service().port,
-      `${POST}Content-Length: ${FORM.length}\r\n\r\n${FORM}GARBAGE\r\n\r\n`,
-    );
-    // Not its digits alone, which an id or the signature may have too.
-    expect(received.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200']);
   });
 
   it('closes the connection after a request for an upgrade, since Node discards what follows it', async () => {
@@ -306,14 +233,6 @@ describe('what Node’s HTTP parser refuses', () => {
     expect(received).toMatch(/\r\nConnection: close\r\n/i);
     expect(await sendRaw(service().port, one.repeat(40))).toBe('');
   });
-
-  it.each(['IDENTITY', 'identity\r\nContent-Encoding: identity'])(
-    'reads a body of Content-Encoding %j',
-    async (encoding) => {
-      const head = `${POST}Content-Encoding: ${encoding}\r\nContent-Length: ${FORM.length}\r\nConnection: close\r\n\r\n`;
-      expect(lastResponse(await sendRaw(service().port, head + FORM))).toMatchObject({ status: 200 });
-    },
-  );
 
   it('logs a client that disconnects before its body has arrived, and continues to serve others', async () => {
     const before = service().logLines().length;

@@ -25,12 +25,7 @@ describe('token endpoint', () => {
   const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
   describe('POST /oauth2/token: valid client_id and client_secret', () => {
-    const spring = {
-      ...GOOD_CLIENT,
-      client_id: 'spring-client',
-      client_secret: `{bcrypt}${GOOD_CLIENT.client_secret}`,
-    };
-    const service = serviceForSuite({ clients: [GOOD_CLIENT, PLAIN_CLIENT, spring] });
+    const service = serviceForSuite();
 
     it('returns a Bearer token, its type and its lifetime, and nothing else', async () => {
       const response = await requestToken(service().url, GOOD);
@@ -62,11 +57,6 @@ describe('token endpoint', () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => requestToken(service().url, GOOD)));
       const ids = answers.map((response) => decodeJwt(String(response.json()['access_token'])).jti);
       expect(new Set(ids).size).toBe(10);
-    });
-
-    it('accepts a BCrypt encoding with the prefix of Spring Security', async () => {
-      const credentials = { client_id: 'spring-client', client_secret: GOOD_SECRET };
-      expect((await requestToken(service().url, { ...GOOD, ...credentials })).status).toBe(200);
     });
 
     it('accepts a {noop} secret in the in-memory variant', async () => {
@@ -112,26 +102,9 @@ describe('token endpoint', () => {
       expect((await requestToken(service().url, GOOD, { 'content-type': type })).status).toBe(200);
     });
 
-    it('takes an empty Authorization header for none', async () => {
-      expect((await requestToken(service().url, GOOD, { authorization: '' })).status).toBe(200);
-    });
-
     it('takes no other header field for one that it reads, such as one of the same length', async () => {
       const others = { 'x-same-length': 'Basic x', 'x-as-long-as-it-': 'gzip', 'x-length--12': 'text/plain' };
       expect((await requestToken(service().url, GOOD, others)).status).toBe(200);
-    });
-
-    it('accepts Content-Encoding: identity', async () => {
-      expect((await requestToken(service().url, GOOD, { 'content-encoding': 'identity' })).status).toBe(200);
-    });
-
-    it('ignores unknown parameters, in the body and in the query string', async () => {
-      const response = await send(service().url, '/oauth2/token?trace=1', {
-        method: 'POST',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: `${new URLSearchParams(GOOD)}&resources=x&client_id[a]=b&client_id.a=b&__proto__=1&=nameless&flag`,
-      });
-      expect(response.status).toBe(200);
     });
   });
 
@@ -157,23 +130,14 @@ describe('token endpoint', () => {
 
   describe('POST /oauth2/token: the cases of invalid_client look the same', () => {
     const service = serviceForSuite({
-      clients: [
-        GOOD_CLIENT,
-        PLAIN_CLIENT,
-        { ...GOOD_CLIENT, client_id: 'other-encoder', client_secret: `$2y$04$${BCRYPT_SALT_AND_HASH}` },
-      ],
+      clients: [GOOD_CLIENT, PLAIN_CLIENT],
       // These values are not allowed in a clients file, but a table can contain them.
       wrapClients: (clients) => {
         if (!(clients instanceof InMemoryClientRepository)) throw new Error('not the in-memory variant');
         const unusable: [string, string][] = [
           ['locked', `!$2b$04$${BCRYPT_SALT_AND_HASH}`],
-          ['cost-3', `$2b$03$${BCRYPT_SALT_AND_HASH}`],
-          ['cost-15', `$2b$15$${BCRYPT_SALT_AND_HASH}`],
           ['cost-31', `$2b$31$${BCRYPT_SALT_AND_HASH}`],
           ['plain-text', GOOD_SECRET],
-          ['other-prefix', `{pbkdf2}${GOOD_CLIENT.client_secret}`],
-          ['truncated', GOOD_CLIENT.client_secret.slice(0, -1)],
-          ['broken-x', `$2x$04$${BCRYPT_SALT_AND_HASH}`],
         ];
         for (const [clientId, clientSecret] of unusable) {
           clients.add({ clientId, clientSecret, clientName: clientId, scope: 'read' });
@@ -185,36 +149,14 @@ describe('token endpoint', () => {
 
     const cases: [string, Record<string, string>, string][] = [
       ['unknown client_id', { client_id: 'nobody' }, 'client_unknown'],
-      ['unknown client_id in other case', { client_id: 'GOOD-CLIENT' }, 'client_unknown'],
-      ['unknown client_id with a trailing space', { client_id: 'good-client ' }, 'client_unknown'],
-      ['client_id that is a field of every object', { client_id: '__proto__' }, 'client_unknown'],
       ['wrong secret', { client_secret: 'wrong-secret' }, 'secret_wrong'],
-      ['secret in other case', { client_secret: 'GOOD-SECRET' }, 'secret_wrong'],
-      ['secret with more behind it', { client_secret: `${GOOD_SECRET}x` }, 'secret_wrong'],
       ['the stored encoding as the secret', { client_secret: GOOD_CLIENT.client_secret }, 'secret_wrong'],
       ['wrong secret of a {noop} client', { client_id: 'plain-client', client_secret: 'wrong-secret' }, 'secret_wrong'],
-      [
-        'prefix and secret of a {noop} client',
-        { client_id: 'plain-client', client_secret: '{noop}plain-secret' },
-        'secret_wrong',
-      ],
       ['secret of 73 bytes', { client_secret: 'a'.repeat(73) }, 'presented_secret_unusable'],
-      ['secret of 37 characters in 74 bytes', { client_secret: 'é'.repeat(37) }, 'presented_secret_unusable'],
-      ['right secret, NUL and more', { client_secret: `${GOOD_SECRET}\0x` }, 'presented_secret_unusable'],
       ['right secret and NUL', { client_secret: `${GOOD_SECRET}\0` }, 'presented_secret_unusable'],
-      [
-        'NUL for a {noop} client',
-        { client_id: 'plain-client', client_secret: 'plain-secret\0' },
-        'presented_secret_unusable',
-      ],
       ['stored secret that is locked', { client_id: 'locked' }, 'stored_secret_unusable'],
-      ['stored cost below 4', { client_id: 'cost-3' }, 'stored_secret_unusable'],
-      ['stored cost above 14', { client_id: 'cost-15' }, 'stored_secret_unusable'],
       ['stored cost 31', { client_id: 'cost-31' }, 'stored_secret_unusable'],
       ['stored secret that is not encoded', { client_id: 'plain-text' }, 'stored_secret_unusable'],
-      ['stored secret with a foreign prefix', { client_id: 'other-prefix' }, 'stored_secret_unusable'],
-      ['stored hash that is cut', { client_id: 'truncated' }, 'stored_secret_unusable'],
-      ['stored hash of the broken encoder', { client_id: 'broken-x' }, 'stored_secret_unusable'],
       ['registration that breaks an invariant', { client_id: 'no-scope' }, 'registration_broken'],
     ];
 
@@ -245,10 +187,6 @@ describe('token endpoint', () => {
     it('never logs the id of an unknown client, since it may be a secret', async () => {
       const response = await requestToken(service().url, { ...GOOD, client_id: 'swapped-secret' });
       expect(logLineOf(service(), response)).not.toHaveProperty('client_id');
-    });
-
-    it('accepts a hash that another encoder marked $2y$', async () => {
-      expect((await requestToken(service().url, { ...GOOD, client_id: 'other-encoder' })).status).toBe(200);
     });
 
     it('checks the secret before it reveals anything about scopes', async () => {
@@ -284,95 +222,57 @@ describe('token endpoint', () => {
         'send client_id and client_secret in the body, without an Authorization header, or have the operator add client_secret_basic to CLIENT_AUTHENTICATION_METHODS',
     };
     const basic = `Basic ${Buffer.from(`good-client:${GOOD_SECRET}`).toString('base64')}`;
-    const typed = (type: string): Request => [text, { 'content-type': type }];
     const coded = (coding: string): Request => [text, { 'content-encoding': coding }];
     const authorized = (authorization: string | string[]): Request => [text, { authorization }];
-    /** By status, error and reason. */
+    /** By status, error and reason: one of each, and what pages cite. tests/hostile has the others. */
     const refusals: Readonly<Record<string, Readonly<Record<string, Request>>>> = {
       '401 invalid_client credentials_missing': {
-        'client_id absent': [without('client_id')],
-        'client_id empty': [{ ...GOOD, client_id: '' }],
         'client_secret absent': [without('client_secret')],
         'client_secret empty': [{ ...GOOD, client_secret: '' }],
       },
       '400 invalid_request grant_type_missing': {
         'grant_type absent': [without('grant_type')],
-        'grant_type empty': [{ ...GOOD, grant_type: '' }],
-        'an empty body': [''],
-        'a byte order mark': [`\ufeff${text}`],
       },
       '400 unsupported_grant_type grant_type_unsupported': {
         'grant_type password': [{ ...GOOD, grant_type: 'password' }],
-        'grant_type in other case': [{ ...GOOD, grant_type: 'Client_Credentials' }],
-        'grant_type with a space': [{ ...GOOD, grant_type: 'client_credentials ' }],
       },
       '400 invalid_request parameter_repeated': {
-        'grant_type twice': [`${text}&grant_type=client_credentials`],
-        'client_secret twice': [`${text}&client_secret=other-secret`],
-        'client_id twice, once empty': [`client_id=&${text}`],
         'client_id twice, once percent-encoded': [`${text}&client%5fid=x`],
         'an unknown parameter twice': [`${text}&x=1&x=1`],
       },
       '400 invalid_request client_id_malformed': {
         'client_id of 256 characters': [{ ...GOOD, client_id: 'a'.repeat(256) }],
-        'client_id with a NUL': [{ ...GOOD, client_id: 'good-client\0' }],
-        'client_id with a line feed': [{ ...GOOD, client_id: 'good\nclient' }],
-        'client_id with a C1 control': [{ ...GOOD, client_id: 'good\u0085client' }],
       },
       '400 invalid_request content_type_unsupported': {
         'a JSON body': [JSON.stringify(GOOD), { 'content-type': 'application/json' }],
-        'a multipart body': typed('multipart/form-data; boundary=x'),
-        'a text body': typed('text/plain'),
-        'an empty Content-Type': typed(''),
-        'charset ISO-8859-1 with a character beyond ASCII': [
-          `${text}&x=%C3%A9`,
-          { 'content-type': 'application/x-www-form-urlencoded; charset=iso-8859-1' },
-        ],
         'charset US-ASCII with a byte beyond ASCII in a resource': [
           Buffer.from(`${text}&resource=https://é.example`),
           { 'content-type': 'application/x-www-form-urlencoded; charset=us-ascii' },
         ],
-        'charset Windows-1252': typed('application/x-www-form-urlencoded; charset=windows-1252'),
-        'charset UTF-16': typed('application/x-www-form-urlencoded; charset=utf-16'),
-        'two charsets': typed('application/x-www-form-urlencoded; charset=utf-8; charset=utf-7'),
-        'a charset in a quotation that does not end': typed('application/x-www-form-urlencoded; charset="utf-8'),
       },
       '400 invalid_request form_encoding_malformed': {
-        'a byte that is not UTF-8': [Buffer.from(`${text}&x=\xff`, 'latin1')],
-        'a broken percent-encoding': [`${text}&x=%zz`],
-        'a cut percent-encoding': [`${text}&x=%4`],
         'percent-encoded bytes that are not UTF-8': [`${text}&x=%ff`],
-        'a percent-encoded overlong form': [`${text}&x=%c0%80`],
-        'a percent-encoded surrogate': [`${text}&x=%ed%a0%80`],
       },
       '400 invalid_request parameters_too_many': {
         '51 parameters': [[text, ...Array.from({ length: 48 }, (_, i) => `p${i}=1`)].join('&')],
       },
       '415 invalid_request content_encoding_unsupported': {
         'Content-Encoding gzip': coded('gzip'),
-        'Content-Encoding br': coded('br'),
-        'Content-Encoding identity and gzip': coded('identity, gzip'),
       },
       '413 invalid_request content_too_large': {
         'a body of 16 KiB and a byte': ['x'.repeat(16 * 1024 + 1)],
       },
       '400 invalid_request authorization_beside_body': {
         'Basic beside body credentials': authorized(basic),
-        'Bearer beside body credentials': authorized('Bearer x'),
       },
       '400 invalid_request authorization_repeated': {
         'two Authorization headers': authorized([basic, basic]),
-        'two Authorization headers, both of them empty': authorized(['', '']),
       },
       '400 invalid_request authorization_malformed': {
         'an Authorization header without a scheme': authorized('(x)'),
       },
       '400 invalid_scope scope_malformed': {
         'a scope with a quotation mark': [{ ...GOOD, scope: 'a"b' }],
-        'a scope with two spaces between': [{ ...GOOD, scope: 'read  write' }],
-        'a scope with a space at its end': [{ ...GOOD, scope: 'read ' }],
-        'a scope with a control character': [{ ...GOOD, scope: 'read\twrite' }],
-        'a scope beyond ASCII': [{ ...GOOD, scope: 'lesen-für-alle' }],
       },
     };
     const rows = Object.entries(refusals).flatMap(([refusal, requests]) => {
@@ -460,21 +360,6 @@ describe('token endpoint', () => {
     ])('reads UTF-8 beyond ASCII %s', async (_name, secret) => {
       const form = `grant_type=client_credentials&client_id=utf-8-client&client_secret=${secret}`;
       expect((await requestToken(service().url, form)).status).toBe(200);
-    });
-
-    it('reads a body of exactly 16 KiB', async () => {
-      const body = `${text}&x=`.padEnd(16 * 1024, 'x');
-      expect((await requestToken(service().url, body)).status).toBe(200);
-    });
-
-    it('reads 50 parameters', async () => {
-      const more = Array.from({ length: 47 }, (_, index) => `p${index}=1`).join('&');
-      expect((await requestToken(service().url, `${text}&${more}`)).status).toBe(200);
-    });
-
-    it('reads a client_id of 255 characters, whatever their size in bytes', async () => {
-      const response = await requestToken(service().url, { ...GOOD, client_id: '😀'.repeat(255) });
-      expect(response.text).toBe('{"error":"invalid_client"}');
     });
 
     it.each([
