@@ -14,7 +14,7 @@ const PACKAGES_OF_ADAPTERS = {
   http: 'koa|@koa/router|lru-cache',
   'http-client': 'zod',
   jwt: 'jose|lru-cache',
-  log: 'pino',
+  log: 'none',
   memory: 'none',
   postgres: '@mikro-orm/[^/]+|pg',
   'prom-client': '@prometheus-io/client',

@@ -5,6 +5,7 @@ import {
   inspectKeySecretFile,
   inspectMemory,
   inspectOpenFiles,
+  inspectWritableFile,
 } from '../adapters/system/inspect-host.ts';
 import { ownersProblems } from '../adapters/system/read-text-file.ts';
 import type { Finding } from '../domain/finding.ts';
@@ -23,6 +24,8 @@ export interface ChecksBeforeStart {
   /** Whether others can read the files of keys; undefined for each without a setting. Who may write is checked for all files together. */
   readonly 'key file'?: readonly Finding[];
   readonly 'key secret'?: readonly Finding[];
+  /** Whether audit lines can be written; undefined without the setting. */
+  readonly 'audit file'?: readonly Finding[];
 }
 
 /**
@@ -30,7 +33,7 @@ export interface ChecksBeforeStart {
  * of the notes it logs those about settings, keys and memory.
  */
 export function checksBeforeStart(settings: Settings, environment: Environment): ChecksBeforeStart {
-  const { KEY_FILE: keyFile, KEY_SECRET_FILE: secret } = settings;
+  const { KEY_FILE: keyFile, KEY_SECRET_FILE: secret, AUDIT_FILE: audit } = settings;
   const owners = ownersProblems(OWNERS_FILES, environment);
   const warnings = [...settingWarnings(environment), ...[hostHint(environment) ?? []].flat()];
   const connections = Math.min(CONNECTIONS_MAX, connectionsInMemory('plain'));
@@ -43,6 +46,7 @@ export function checksBeforeStart(settings: Settings, environment: Environment):
     'open files': inspectOpenFiles(openFilesPlan(settings), connections),
     ...(keyFile !== undefined && { 'key file': inspectKeyFile(keyFile, 'forge tokens') }),
     ...(secret !== undefined && { 'key secret': inspectKeySecretFile(secret) }),
+    ...(audit !== undefined && { 'audit file': inspectWritableFile('AUDIT_FILE', audit) }),
   };
 }
 

@@ -1,11 +1,11 @@
 import 'reflect-metadata';
-import type { Logger } from 'pino';
 import { type DependencyContainer, type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe';
 import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
 import type { Lifecycle } from '../adapters/http/server/running-server.ts';
 import type { ServiceStatus } from '../adapters/http/status-page/service-status.ts';
 import type { SigningThreads } from '../adapters/jwt/signing-threads.ts';
+import type { JsonLog } from '../adapters/log/json-log.ts';
 import type { Lines } from '../adapters/log/line-writer.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
 import type { VerificationQueue } from '../adapters/secrets/verification-queue.ts';
@@ -45,7 +45,7 @@ function token<Part>(name: string): InjectionToken<Part> {
 /** The parts that have more than one user, or that a test replaces. Each name has a type, so `resolve` is typed. */
 export const PARTS = {
   logDestination: token<Lines>('Lines of the log'),
-  log: token<Logger>('Logger'),
+  log: token<JsonLog>('JsonLog'),
   /** False where nothing may be changed: for the doctor. */
   mayCreateTables: token<boolean>('whether tables may be created'),
   clock: token<Clock>('Clock'),

@@ -1,5 +1,4 @@
 import type { RunningServer } from '../adapters/http/server/running-server.ts';
-import { auditFileProblem } from '../adapters/log/audit-file.ts';
 import { namePortProblem } from '../adapters/system/listen-problem.ts';
 import { ownersProblems, readTextFile } from '../adapters/system/read-text-file.ts';
 import type { Problem } from '../domain/problem.ts';
@@ -25,7 +24,7 @@ export async function startFromEnvironment(
   const { value } = configuration;
   const { settings } = value;
   const found = checksBeforeStart(settings, environment);
-  const problems = [...problemsOf(found), ...(settings.AUDIT_FILE ? auditFileProblem(settings.AUDIT_FILE) : [])];
+  const problems = problemsOf(found);
   if (problems.length > 0) return failure(problems);
   return namePortProblem(listeningPlaces(settings), async () => {
     return startProcess(await buildService(value, given), settings, found);

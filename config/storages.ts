@@ -13,7 +13,7 @@ const STORAGES = {
   postgres: ['DATABASE_URL', async () => (await import('./storages/postgres.ts')).postgres],
 } satisfies Readonly<Record<string, StorageEntry>>;
 
-export type StorageName = keyof typeof STORAGES;
+type StorageName = keyof typeof STORAGES;
 
 export const STORAGE_NAMES = Object.keys(STORAGES) as readonly StorageName[];
 

@@ -1,8 +1,7 @@
-import { closeSync, constants, open, openSync, statSync } from 'node:fs';
+import { constants, open, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { ChangeLog } from '../../application/ports/change-log.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import type { Problem } from '../../domain/problem.ts';
 import { auditLine } from './json-audit-log.ts';
 import { codeOf, type LineTarget } from './line-target.ts';
 
@@ -42,28 +41,6 @@ function unusable(fault: unknown): Error {
   const code = codeOf(fault);
   const cause = CAUSES[code] === undefined ? '' : `: ${CAUSES[code]}`;
   return new Error(`AUDIT_FILE: cannot be opened for writing${cause} (${code})`, { cause: fault });
-}
-
-/**
- * Why a file cannot be used, if it cannot. Otherwise creates it, so that a later fault is a fault of the system. A pipe is not
- * opened: its reader would end when it is closed again.
- */
-export function auditFileProblem(path: string): readonly Problem[] {
-  try {
-    if (!isPipe(path)) closeSync(openAuditFile(path));
-    return [];
-  } catch (problem) {
-    const text = problem instanceof Error ? problem.message : 'AUDIT_FILE: cannot be opened for writing';
-    return [{ code: 'AUDIT_FILE', text }];
-  }
-}
-
-function isPipe(path: string): boolean {
-  try {
-    return statSync(path).isFIFO();
-  } catch {
-    return false;
-  }
 }
 
 /** How long a program waits for the slow reader of a pipe, in milliseconds: with one line, and with all lines of a change. */

@@ -1,6 +1,5 @@
 import { constants, fstatSync, openSync } from 'node:fs';
 import { types } from 'node:util';
-import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { LineWriter } from './line-writer.ts';
 
@@ -9,21 +8,29 @@ const MESSAGE_MAX = 250;
 const STACK_MAX = 1_000;
 const CAUSES_MAX = 3;
 
+/** A log of the process. No method throws. */
+export interface JsonLog {
+  info(fields: object): void;
+  warn(fields: object): void;
+  error(fields: object): void;
+}
+
 /**
- * The process's log: one JSON object per line, with `level` and an ISO 8601 `time`.
+ * The process's log: one JSON object per line, with `level` and an ISO 8601 `time`. An error is the field `fault`.
+ *
  * @param fieldsNow further fields of a line, when it is written.
  */
-export function createJsonLog(destination: DestinationStream, fieldsNow?: () => object): Logger {
-  return pino(
-    {
-      base: null,
-      timestamp: stdTimeFunctions.isoTime,
-      formatters: { level: (level) => ({ level }) },
-      serializers: { fault: describeFault },
-      ...(fieldsNow && { mixin: fieldsNow }),
-    },
-    destination,
-  );
+export function createJsonLog(lines: { write(line: string): unknown }, fieldsNow: () => object = () => ({})): JsonLog {
+  const write = (level: string, fields: { readonly fault?: unknown }) => {
+    const { fault } = fields;
+    const more = fault === undefined ? fields : { ...fields, fault: describeFault(fault) };
+    lines.write(`${JSON.stringify({ level, time: new Date().toISOString(), ...fieldsNow(), ...more })}\n`);
+  };
+  return {
+    info: (fields) => write('info', fields),
+    warn: (fields) => write('warn', fields),
+    error: (fields) => write('error', fields),
+  };
 }
 
 /** So many lines are missing before this one. */
@@ -52,11 +59,12 @@ function describeFault(fault: unknown): unknown {
 
 function describe(fault: unknown, stackMax: number, causesMax: number): unknown {
   if (!types.isNativeError(fault)) return { name: typeof fault };
-  const { name, message, stack, cause } = fault;
+  const { name, message, stack, cause, code }: Error & { readonly code?: unknown } = fault;
   return {
     name,
     message: message.slice(0, MESSAGE_MAX),
-    code: 'code' in fault ? fault.code : undefined,
+    // Anything else may not be fit for JSON.
+    code: typeof code === 'string' || typeof code === 'number' ? code : undefined,
     stack: stackMax === 0 ? undefined : stack?.slice(0, stackMax),
     cause: cause === undefined || causesMax === 0 ? undefined : describe(cause, stackMax / 2, causesMax - 1),
   };

@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { JsonLog } from './json-log.ts';
 
 /** The level of each change of state that is more than information. */
 const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
@@ -22,7 +22,11 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
 /** Takes changes of state. Never throws. */
 export type StateLog = (change: { readonly event: string }) => void;
 
-/** Writes changes of state, of dependencies and of connections, to the log of the process. */
-export function createStateLog(log: Logger): StateLog {
-  return (change) => log[LEVELS[change.event] ?? 'info'](change);
+/**
+ * Writes changes of state, of dependencies and of connections, to the log of the process.
+ *
+ * @param more what each line has besides.
+ */
+export function createStateLog(log: JsonLog, more: object = {}): StateLog {
+  return (change) => log[LEVELS[change.event] ?? 'info']({ ...more, ...change });
 }

@@ -11,8 +11,6 @@ export interface SharedSchema {
   readonly schema: string;
   /** The roles, as in a statement, with commas; `public` means every role. */
   readonly roles: string;
-  /** What they may do with it, or with which of our tables. */
-  readonly by: 'create' | 'ownership' | 'create on the database' | `ownership of ${string}`;
 }
 
 /** What an operator needs to know about the database, apart from requests: changes of state, and rows that need repair. */

@@ -18,8 +18,6 @@ export class TableUnusable extends Error {
 export const SQLSTATE = {
   /** Another connection may succeed at once: the server closed this one, or it lost its prepared statement. */
   sessionLost: /^(08|57P|26000$|0A000$)/,
-  /** The encoding of this database cannot represent the text, so that no row can contain it. */
-  unstorableText: /^(22021|22P05)$/,
   /** Another process created the table at the same time. */
   createdConcurrently: /^(42P07|42710|23505)$/,
   /** The role lacks the privilege to create a table. */
@@ -28,8 +26,6 @@ export const SQLSTATE = {
   readOnly: /^25006$/,
   /** The value that was sent does not fit the type of its column. */
   dataException: /^22/,
-  /** A data exception, or data that the server cannot read: about one value, and not about the database. */
-  oneValue: /^(22|XX)/,
   /** A data exception or a violated constraint. */
   valueRefused: /^2[23]/,
 } as const;
@@ -48,12 +44,6 @@ export function hasState(fault: unknown, states: RegExp): boolean {
 /** Whether the session is lost, or broke without a response. */
 export function isSessionLost(fault: unknown): boolean {
   return stateOf(fault) === '' || hasState(fault, SQLSTATE.sessionLost);
-}
-
-/** Undefined if the server failed for one value among several. Throws every other fault, also of `Runner`. */
-export function unlessOneValue(fault: unknown): undefined {
-  const cause: unknown = fault instanceof Error ? fault.cause : undefined;
-  if (!SQLSTATE.oneValue.test(String(Object(cause).code))) throw fault;
 }
 
 /**

@@ -1,5 +1,4 @@
 import { Batches } from '../../application/batches.ts';
-import { SQLSTATE, unlessOneValue } from './fault.ts';
 import type { Runner, Statement } from './runner.ts';
 
 /** The most look-ups of one statement. */
@@ -33,17 +32,11 @@ export class LookUps<Row> {
     return this.#batches.add({ clientId, begin: performance.now() });
   }
 
-  /** All in one statement, or each alone if the server refuses one of them. */
-  async #findAll(lookUps: readonly LookUp[]): Promise<readonly (Row | undefined | Promise<Row | undefined>)[]> {
-    const begin = lookUps[0]?.begin;
+  /** All in one statement. */
+  async #findAll(lookUps: readonly LookUp[]): Promise<readonly (Row | undefined)[]> {
     const ids = [...new Set(lookUps.map(({ clientId }) => clientId))];
-    const find = async (some: string[], empty?: RegExp) => {
-      const rows = await this.#runner.run<Row>({ ...this.#statement, values: [some] }, empty, begin);
-      return new Map(rows.map((row) => [this.#idOf(row), row]));
-    };
-    const together = ids.length > 1 ? await find(ids).catch(unlessOneValue) : undefined;
-    if (together !== undefined) return lookUps.map(({ clientId }) => together.get(clientId));
-    const alone = new Map(ids.map((id) => [id, find([id], SQLSTATE.unstorableText).then((rows) => rows.get(id))]));
-    return lookUps.map(({ clientId }) => alone.get(clientId));
+    const found = await this.#runner.run<Row>({ ...this.#statement, values: [ids] }, lookUps[0]?.begin);
+    const rows = new Map(found.map((row) => [this.#idOf(row), row]));
+    return lookUps.map(({ clientId }) => rows.get(clientId));
   }
 }

@@ -3,9 +3,8 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 import type { Problem } from '../../domain/problem.ts';
 import { ADD_DETAILS, CLIENTS, HAS_DETAILS, SUBJECT_INDEX } from './client-entity.ts';
 import { type Connection, openConnection } from './connection.ts';
-import { storeFault, TableUnusable } from './fault.ts';
+import { hasState, SQLSTATE, storeFault, TableUnusable } from './fault.ts';
 import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
-import { type Warn, warnOfSchemas } from './shared-schemas.ts';
 import type { TableDefinition } from './table-definition.ts';
 import { USED_ASSERTIONS } from './used-assertion-table.ts';
 
@@ -25,16 +24,12 @@ interface MigrationOptions {
   readonly roleFor?: TableUser;
   /** Nothing is changed: the statements are returned in place of what was done. */
   readonly dryRun?: boolean | undefined;
-  /** Takes what is wrong with the schemas, before anything is written. */
-  readonly warn?: Warn;
 }
 
 interface Step {
   readonly statement: string;
   /** What an operator is told of it; of several equal ones, once. */
   readonly done: string;
-  /** This role may not run it: it is not the owner of the table. */
-  readonly forOwner?: boolean | undefined;
 }
 
 /**
@@ -44,7 +39,7 @@ interface Step {
  */
 export async function migrateDatabase(
   url: string,
-  { created: more = [], grantTo, roleFor = 'service', dryRun = false, warn }: MigrationOptions = {},
+  { created: more = [], grantTo, roleFor = 'service', dryRun = false }: MigrationOptions = {},
 ): Promise<readonly string[]> {
   const created = [CLIENTS, USED_ASSERTIONS, ...more];
   // The second one looks at the schemas.
@@ -56,25 +51,22 @@ export async function migrateDatabase(
     const client = await connection.pool.connect();
     try {
       await client.query(beginAlone(dryRun ? 'read only' : 'read write'));
-      await warnOfSchemas(connection, warn);
       const { schemas, names } = await connection.searchPath();
       if (schemas.length === 0) throw unusable(noSchema(client, names));
-      const steps = await creationSteps(client, connection, created);
-      // Not before the tables are there, whose schemas the grants name.
-      if (!dryRun) for (const { statement, forOwner } of steps) if (!forOwner) await client.query(statement);
       const [schema = ''] = schemas;
-      const grants = grantTo === undefined ? [] : await grantSteps(client, grantTo, roleFor, created, schema);
-      const all = [...steps, ...grants];
-      const forOwner = all
-        .filter((step) => step.forOwner)
-        .map(({ statement }) => `${statement.replaceAll(/\s+/g, ' ')};`);
-      if (forOwner.length > 0) {
-        throw unusable({ code: 'owner', text: 'the owner, another role, has to run', fix: forOwner.join(' ') });
+      const lacking = async () => (grantTo === undefined ? [] : grantSteps(client, grantTo, roleFor, created, schema));
+      const steps = [...(await creationSteps(client, connection, created)), ...(await lacking())];
+      if (dryRun) return statementsOf(steps);
+      for (const { statement } of steps) {
+        await client.query(statement).catch((fault) => {
+          throw hasState(fault, SQLSTATE.creationDenied) ? handedOn(steps, fault.message) : fault;
+        });
       }
-      if (dryRun) return all.map(({ statement }) => statement.replace(/;?$/, ';'));
-      for (const { statement } of grants) await client.query(statement);
+      // PostgreSQL takes a grant of nothing for a success.
+      const left = await lacking();
+      if (left.length > 0) throw handedOn(left, 'this role may not grant what it has');
       await client.query('commit');
-      return [...new Set(all.map(({ done }) => done))];
+      return [...new Set(steps.map(({ done }) => done))];
     } finally {
       // The end of its session ends the transaction too.
       client.release(true);
@@ -84,6 +76,20 @@ export async function migrateDatabase(
   } finally {
     await connection.close();
   }
+}
+
+function statementsOf(steps: readonly Step[]): readonly string[] {
+  return steps.map(({ statement }) => statement.replace(/;?$/, ';'));
+}
+
+/** For somebody with another role. @param why this one may not run them. */
+function handedOn(steps: readonly Step[], why: string): DependencyUnavailable {
+  const statements = statementsOf(steps).map((statement) => statement.replaceAll(/\s+/g, ' '));
+  return unusable({
+    code: 'owner',
+    text: `${why}; a role that may, such as the owner, has to run`,
+    fix: statements.join(' '),
+  });
 }
 
 async function creationSteps(
@@ -103,9 +109,9 @@ async function creationSteps(
   }
   if (isNew) return steps;
   const [found] = (await client.query<FoundClients>(FIND_CLIENTS_TABLE)).rows;
-  const { hasDetails, hasIndex, owned } = found ?? { hasDetails: false, hasIndex: false, owned: false };
+  const { hasDetails, hasIndex } = found ?? { hasDetails: false, hasIndex: false };
   const done = hasDetails ? 'Added: the index of identities in clients' : 'Added: the column details of clients';
-  const step = (statement: string) => ({ statement, done, forOwner: !owned });
+  const step = (statement: string) => ({ statement, done });
   const index = hasIndex ? [] : [step(SUBJECT_INDEX)];
   // Another application may have added the column, and knows nothing of the index.
   if (hasDetails) return [...steps, ...index];
@@ -118,14 +124,10 @@ async function creationSteps(
 interface FoundClients {
   readonly hasDetails: boolean;
   readonly hasIndex: boolean;
-  /** Of this role or one that it is a member of. */
-  readonly owned: boolean;
 }
 
-const FIND_CLIENTS_TABLE = `select pg_catalog.pg_has_role(relowner, 'usage') as "owned",
-    pg_catalog.to_regclass('clients_federated_subjects')::oid is not null as "hasIndex",
-    ${HAS_DETAILS} as "hasDetails"
-  from pg_catalog.pg_class where oid = pg_catalog.to_regclass('clients')::oid`;
+const FIND_CLIENTS_TABLE = `select pg_catalog.to_regclass('clients_federated_subjects')::oid is not null as "hasIndex",
+    ${HAS_DETAILS} as "hasDetails"`;
 
 /** Roles that may read columns of the table one by one: a service that runs with one of them reads the new column at once. */
 const FIND_READERS = `select case when grantee = 0::oid then 'public' else grantee::regrole::text end as "role"
@@ -160,24 +162,18 @@ async function grantSteps(
   ]);
   const grants = [
     ...schemas.map(({ schema }) => ({
-      holds: (name: string, option: string) =>
-        `pg_catalog.has_schema_privilege(${name}, ${client.escapeLiteral(schema)}::regnamespace::oid, 'usage${option}')`,
+      holds: `pg_catalog.has_schema_privilege($1::name, ${client.escapeLiteral(schema)}::regnamespace::oid, 'usage')`,
       grant: `grant usage on schema ${schema} to ${to}`,
     })),
     ...tables.map((table) => ({
-      holds: (name: string, option: string) => holdsGrant(user, table, name, option),
+      holds: holdsGrant(user, table, '$1::name'),
       grant: grantOf(user, table, to),
     })),
   ];
   const steps: Step[] = [];
   for (const { holds, grant } of grants) {
-    const { rows } = await client.query<{ readonly held: boolean | null; readonly may: boolean | null }>(
-      `select ${holds('$1::name', '')} as "held", ${holds('current_user', ' with grant option')} as "may"`,
-      [role],
-    );
-    const { held, may } = rows[0] ?? {};
-    if (held) continue;
-    steps.push({ statement: grant, done: `Granted: ${grant.replace('grant ', '')}`, forOwner: may === false });
+    const { rows } = await client.query<{ readonly held: boolean | null }>(`select ${holds} as "held"`, [role]);
+    if (!rows[0]?.held) steps.push({ statement: grant, done: `Granted: ${grant.replace('grant ', '')}` });
   }
   return steps;
 }

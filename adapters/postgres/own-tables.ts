@@ -11,11 +11,9 @@ const USERS: Readonly<Record<string, readonly TableUser[]>> = {
   used_assertions: ['service'],
 };
 
-export const TABLE_NAMES = Object.keys(USERS);
-
 /** The tables that this user needs. */
 export function tablesOf(user: TableUser): readonly string[] {
-  return TABLE_NAMES.filter((table) => USERS[table]?.includes(user));
+  return Object.keys(USERS).filter((table) => USERS[table]?.includes(user));
 }
 
 /** What a grant has to know of a table. */
@@ -48,20 +46,14 @@ function isRead(user: TableUser, access: GrantedTable['access']): boolean {
  * the others gets it with them.
  *
  * @param role an expression for its name.
- * @param option ` with grant option`, or nothing.
  */
-export function holdsGrant(
-  user: TableUser,
-  { name, access, columns }: GrantedTable,
-  role: string,
-  option: string,
-): string {
+export function holdsGrant(user: TableUser, { name, access, columns }: GrantedTable, role: string): string {
   const found = `pg_catalog.to_regclass('${name}')::oid`;
   if (isRead(user, access)) {
-    return `(select pg_catalog.bool_and(pg_catalog.has_column_privilege(${role}, attrelid, attnum, 'select${option}'))
+    return `(select pg_catalog.bool_and(pg_catalog.has_column_privilege(${role}, attrelid, attnum, 'select'))
       from pg_catalog.pg_attribute where attrelid = ${found} and attname = any ('{${columns}}'::name[]))`;
   }
-  return ALL.map((right) => `pg_catalog.has_table_privilege(${role}, ${found}, '${right}${option}')`).join(' and ');
+  return ALL.map((right) => `pg_catalog.has_table_privilege(${role}, ${found}, '${right}')`).join(' and ');
 }
 
 type FoundTables = readonly { readonly name: string }[];

@@ -11,7 +11,6 @@ import {
 } from './client-entity.ts';
 import { acquireTimeoutMs, type ConnectionOptions } from './connection.ts';
 import type { DatabaseLog } from './database-log.ts';
-import { SQLSTATE } from './fault.ts';
 import { LookUps } from './look-ups.ts';
 import type { Runner } from './runner.ts';
 import { openTable } from './table.ts';
@@ -33,9 +32,8 @@ interface AskedRow extends ClientRow {
 export function clientRows(runner: Runner) {
   const clients = new LookUps<ClientRow>(runner, FIND_CLIENTS, ({ clientId }) => clientId);
   const withKeys = new LookUps<AskedRow>(runner, FIND_WITH_KEYS, ({ asked }) => asked);
-  /** A text that the database cannot store is in no row. */
   const find = <Row>(statement: { readonly text: string }, ...values: string[]) =>
-    runner.run<Row>({ ...statement, values }, SQLSTATE.unstorableText);
+    runner.run<Row>({ ...statement, values });
   return {
     find: (clientId: string) => clients.find(clientId),
     findSecret: async (clientId: string, hasId: boolean) =>

@@ -1,14 +1,12 @@
 import { type Connection, openConnection } from './connection.ts';
-import { type Warn, warnOfSchemas } from './shared-schemas.ts';
 import type { TableDefinition } from './table-definition.ts';
-import { probeTable } from './table-probe.ts';
+import { assertUsable, readColumns } from './table-shape.ts';
 
 /** How long a statement may take; half of it for a connection, and for a lock. */
 export const DEADLINE_MS = 10_000;
 
 interface ProgramDatabaseOptions {
   readonly poolSize: number;
-  readonly warn: Warn | undefined;
   /** Throws TableUnusable if there is a better reason than that of the table alone. */
   readonly findTable?: (connection: Connection) => Promise<void>;
 }
@@ -17,16 +15,15 @@ interface ProgramDatabaseOptions {
 export async function openProgramDatabase(
   url: string,
   table: TableDefinition,
-  { poolSize, warn, findTable }: ProgramDatabaseOptions,
+  { poolSize, findTable }: ProgramDatabaseOptions,
 ) {
   const connection = await openConnection({ url, poolSize, deadlineMs: DEADLINE_MS }, table.schema);
   // A connection that breaks between two statements fails at the second.
   connection.pool.on('error', () => {});
   let prepared: Promise<void> | undefined;
   async function prepare(): Promise<void> {
-    await warnOfSchemas(connection, warn);
     await findTable?.(connection);
-    await probeTable(table, connection).check();
+    assertUsable(table, await readColumns(table, connection));
   }
   return {
     async connect() {

@@ -11,8 +11,6 @@ export interface Statement {
   readonly name?: string;
   readonly text: string;
   readonly values?: (string | string[])[];
-  /** If it fails, its transaction is still open, so the connection is closed. */
-  readonly leavesTransaction?: true;
 }
 
 const NOT_MEASURED: StatementTimes = { answered: () => {}, failed: () => {} };
@@ -25,7 +23,7 @@ interface RunnerParts {
   readonly times?: StatementTimes | undefined;
 }
 
-/** Runs statements for requests. One that fails has the database probed at once. */
+/** Runs statements for requests. */
 export class Runner {
   readonly #parts: RunnerParts;
   readonly #times: StatementTimes;
@@ -38,22 +36,17 @@ export class Runner {
   /**
    * The rows. Throws DependencyUnavailable, at the deadline at the latest.
    *
-   * @param empty SQLSTATEs which mean that no row can match, rather than that the database failed.
    * @param begin since when the deadline runs.
    */
-  async run<Row>(statement: Statement, empty?: RegExp, begin = performance.now()): Promise<readonly Row[]> {
+  async run<Row>(statement: Statement, begin = performance.now()): Promise<readonly Row[]> {
     const { health, name } = this.#parts;
     if (!health.isThere) throw new DependencyUnavailable(name, health.fault);
     let outcome: keyof StatementTimes = 'answered';
     try {
       return await this.#send<Row>(statement, begin);
     } catch (fault) {
-      if (empty !== undefined && hasState(fault, empty)) return [];
       // A data exception is about the value that was sent, which a caller chose; it says nothing about the database.
-      if (!hasState(fault, SQLSTATE.dataException)) {
-        outcome = 'failed';
-        health.suspected();
-      }
+      if (!hasState(fault, SQLSTATE.dataException)) outcome = 'failed';
       throw new DependencyUnavailable(name, loggableFault(fault));
     } finally {
       this.#times[outcome]((performance.now() - begin) / 1_000);
@@ -110,7 +103,7 @@ async function runOn<Row>(client: PoolClient, statement: Statement, end: number)
     return [response].flat().at(-1)?.rows ?? [];
   } catch (fault) {
     // The connection is known to be ready for the next statement only after a response from the server.
-    client.release(isSessionLost(fault) || statement.leavesTransaction);
+    client.release(isSessionLost(fault));
     throw fault;
   }
 }

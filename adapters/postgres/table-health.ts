@@ -1,3 +1,4 @@
+import { PeriodicTask } from '../../application/periodic-task.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
 import type { Problem } from '../../domain/problem.ts';
 import type { TableChange } from './database-log.ts';
@@ -8,30 +9,20 @@ import { problemOfFault } from './fault-problem.ts';
 export interface TableProbe {
   /** Creates the table if it is missing, and says whether it has. */
   prepare(): Promise<boolean>;
-  /** @param isSuspected a fault is known: what only a real write finds out, such as a full disk, is worth one that is undone. */
-  check(isSuspected?: boolean): Promise<void>;
+  check(): Promise<void>;
   /** What is probably a mistake, although the table can be used. */
   note?(): Promise<Problem | undefined>;
 }
 
-/** Milliseconds between probes of a table that is well, of one that may have changed, and of one whose fault has lasted. */
-const WELL_INTERVAL_MS = 2_000;
-const UNSETTLED_INTERVAL_MS = 250;
-const FAULT_INTERVAL_MS = 1_000;
+/** Milliseconds between two probes. */
+const INTERVAL_MS = 1_000;
 
-/** At least so many milliseconds are between two probes, however many statements fail. */
-const PROBES_APART_MS = 250;
-
-/** How long every probe has to find a fault before it counts, and none before the log calls the table available. */
+/** How long every probe has to find a fault before it counts, in milliseconds. */
 const LASTING_MS = 3_000;
 
-/** A table can be used again after so many successful probes in a row. */
-const CONFIRMATIONS = 3;
-
 /**
- * The state of one table, as probes find it: every 2 s, and at once when a statement fails. A fault counts when it has lasted for
- * three seconds, and no longer after three successful probes in half a second. The log has a line when a state has lasted: a table
- * that fails for moments, or works for moments, causes none.
+ * The state of one table, as a probe in each second finds it. A fault counts when every probe of three seconds has found one, until
+ * a probe succeeds. The log has a line for each change.
  */
 export class TableHealth {
   /** Whether the table has been found; false until the database has answered once. */
@@ -41,32 +32,26 @@ export class TableHealth {
   readonly #probe: TableProbe;
   readonly #log: (change: TableChange) => void;
   readonly #now: () => number;
+  readonly #probing = new PeriodicTask(async () => {
+    await this.probe();
+    return INTERVAL_MS;
+  });
   #note: Problem | undefined;
-  #state: 'new' | 'started' | 'closed' = 'new';
-  #isProbing = false;
-  #probedAt = -Infinity;
-  #timer: NodeJS.Timeout | undefined;
-  /** Set when a statement fails, until the next probe begins. */
-  #isSuspected = false;
   /** When the first probe began of those in a row that failed. A table that was never usable does not have to wait. */
   #failingSince: number | undefined = -Infinity;
-  /** When the first probe ended of those in a row that succeeded, and their number. */
-  #wellSince = 0;
-  #successes = 0;
   /** What the log has last said is wrong. */
   #logged: string | undefined;
 
   /** @param now milliseconds of a monotonic clock. */
   constructor(probe: TableProbe, log: (change: TableChange) => void, now = () => performance.now()) {
     this.#probe = probe;
-    this.#log = (change) => this.#state === 'closed' || log(change);
+    this.#log = (change) => this.#probing.isClosed || log(change);
     this.#now = now;
   }
 
   /** The first probe. Throws TableUnusable if the service cannot start; after any other fault, probing continues. */
   async start(): Promise<void> {
-    this.#state = 'started';
-    await this.#probeAndGoOn();
+    await this.#probing.start();
     if (this.fault instanceof TableUnusable) throw this.fault;
   }
 
@@ -75,69 +60,28 @@ export class TableHealth {
     return this.#note === undefined ? { ready: true } : { ready: true, note: this.#note };
   }
 
-  /** Call when a statement failed, or an idle connection broke: perhaps it is only this one. */
-  suspected(): void {
-    this.#isSuspected = true;
-    this.#schedule();
-  }
-
   close(): void {
-    this.#state = 'closed';
-    clearTimeout(this.#timer);
-  }
-
-  /** Milliseconds until the next probe. */
-  get intervalMs(): number {
-    if (this.#isSuspected) return 0;
-    const isWell = this.#failingSince === undefined;
-    if (!isWell && this.fault !== undefined) return FAULT_INTERVAL_MS;
-    return isWell && this.#logged === undefined && this.fault === undefined ? WELL_INTERVAL_MS : UNSETTLED_INTERVAL_MS;
+    this.#probing.close();
   }
 
   /** Probes once. The table is created at most once: if it disappears later, an operator removed it on purpose. */
   async probe(): Promise<void> {
     const begin = this.#now();
-    const isSuspected = this.#isSuspected || this.#failingSince !== undefined || this.fault !== undefined;
-    this.#isSuspected = false;
     try {
       if (!this.isThere && (await this.#probe.prepare())) this.#log({ event: 'table_created' });
       this.isThere = true;
-      await this.#probe.check(isSuspected);
+      await this.#probe.check();
       this.#note = await this.#probe.note?.().catch(() => undefined);
-      this.#succeeded();
     } catch (fault) {
       this.#failed(fault, begin);
+      return;
     }
-  }
-
-  async #probeAndGoOn(): Promise<void> {
-    this.#isProbing = true;
-    await this.probe();
-    this.#isProbing = false;
-    this.#probedAt = this.#now();
-    this.#schedule();
-  }
-
-  /** Replaces the time of the next probe, unless one is running. */
-  #schedule(): void {
-    if (this.#state !== 'started' || this.#isProbing) return;
-    clearTimeout(this.#timer);
-    const earliestMs = this.#probedAt + PROBES_APART_MS - this.#now();
-    this.#timer = setTimeout(() => void this.#probeAndGoOn(), Math.max(this.intervalMs, earliestMs)).unref();
-  }
-
-  #succeeded(): void {
-    if (this.#successes === 0) this.#wellSince = this.#now();
     this.#failingSince = undefined;
-    this.#successes += 1;
-    if (this.#successes >= CONFIRMATIONS) this.fault = undefined;
-    if (this.#logged === undefined || this.fault !== undefined || this.#now() - this.#wellSince < LASTING_MS) return;
-    this.#logged = undefined;
-    this.#log({ event: 'database_available' });
+    if (this.fault !== undefined) this.#log({ event: 'database_available' });
+    this.fault = this.#logged = undefined;
   }
 
   #failed(fault: unknown, begin: number): void {
-    this.#successes = 0;
     this.#failingSince ??= begin;
     if (this.fault === undefined && this.#now() - this.#failingSince < LASTING_MS) return;
     this.fault = loggableFault(fault);

@@ -6,31 +6,15 @@ import type { TableDefinition } from './table-definition.ts';
 import type { TableProbe } from './table-health.ts';
 import { assertUsable, missing, readColumns } from './table-shape.ts';
 
-/** Takes the lock and needs the privileges of every read of the table. */
-function readNoRow({ name, columns, optional }: TableDefinition): Statement {
-  const always = columns.filter((column) => !optional.includes(column));
-  return { text: `select ${always.join(', ')} from ${name} limit 0` };
-}
-
 /** How long a probe waits for a lock, since it holds a connection meanwhile. */
 const PROBE_LOCK_MS = 100;
 
-/** As long as the longest values of a row. A column of numbers takes it too, as 0. */
-const ANY_VALUE = `'${'0'.repeat(300)}'`;
-
-/**
- * What the service does with the table, without a row: a standby, a role that is read-only by default and a lock refuse it.
- * A full disk refuses only a row, so a table that is suspected gets one, which nobody sees and which is rolled back.
- */
-export function useNoRow(table: TableDefinition, isSuspected: boolean): Statement {
-  const { name, access, columns } = table;
-  const patience = `set local lock_timeout = ${PROBE_LOCK_MS}`;
-  if (access !== 'read and write') return { text: `${patience}; ${readNoRow(table).text}` };
-  const insert = `${patience}; insert into ${name} (${columns.join(', ')})`;
-  if (!isSuspected) return { text: `${insert} select ${columns.join(', ')} from ${name} limit 0` };
+/** What the service does with the table, without a row: a standby, a role that is read-only by default and a lock refuse it. */
+function useNoRow({ name, access, columns, optional }: TableDefinition): Statement {
+  const insert = access === 'read and write' ? `insert into ${name} (${columns.join(', ')}) ` : '';
+  const always = columns.filter((column) => !optional.includes(column));
   return {
-    text: `begin; ${insert} values (${columns.map(() => ANY_VALUE).join(', ')}); rollback`,
-    leavesTransaction: true,
+    text: `set local lock_timeout = ${PROBE_LOCK_MS}; ${insert}select ${always.join(', ')} from ${name} limit 0`,
   };
 }
 
@@ -38,20 +22,13 @@ export function useNoRow(table: TableDefinition, isSuspected: boolean): Statemen
  * Creates a missing table, `clients` only where there is none of our tables, and the others after it; never alters an existing one. If
  * two replicas start at once, both find the table. The catalog names what is missing, and the statement finds out what only a statement can: a lock, or an index or a file that is broken.
  *
- * @param use returns what checks run.
+ * @param use what checks run.
  */
-export function probeTable(
-  table: TableDefinition,
-  connection: Connection,
-  use: (isSuspected: boolean) => Statement = () => readNoRow(table),
-): TableProbe {
+export function probeTable(table: TableDefinition, connection: Connection, use = useNoRow(table)): TableProbe {
   return {
-    async check(isSuspected = false) {
+    async check() {
       assertUsable(table, await readColumns(table, connection));
-      await runStatement(connection, use(isSuspected)).catch((fault) => {
-        // A constraint does not accept the value. Whether rows can be used, requests find out.
-        if (!hasState(fault, SQLSTATE.valueRefused)) throw fault;
-      });
+      await runStatement(connection, use);
     },
     async prepare() {
       const there = await runStatement<{ readonly name: string }>(connection, { text: FIND_OWN_TABLES });

@@ -17,6 +17,8 @@ interface Column {
   readonly hidden: boolean;
   /** As in a statement: quoted where necessary. */
   readonly role: string;
+  /** Of the database. */
+  readonly encoding: string;
 }
 
 /** Whether no policy of row-level security lets the role read a row of the table with this oid. */
@@ -34,7 +36,7 @@ const columnsOf = (
     pg_catalog.has_column_privilege(attrelid, attnum, 'SELECT') as "readable",
     pg_catalog.has_table_privilege(attrelid, 'INSERT') and pg_catalog.has_table_privilege(attrelid, 'UPDATE')
       and pg_catalog.has_table_privilege(attrelid, 'DELETE') as "writable",
-    pg_catalog.quote_ident(current_user) as "role", ${hidesRows('attrelid')} as "hidden"
+    pg_catalog.quote_ident(current_user) as "role", pg_catalog.current_setting('server_encoding') as "encoding", ${hidesRows('attrelid')} as "hidden"
   from pg_catalog.pg_attribute
   where attrelid = pg_catalog.to_regclass('${table}')::oid and attnum > 0 and not attisdropped`;
 
@@ -50,10 +52,21 @@ export function missing(table: string, fix: string, more = ''): TableUnusable {
 const ADD_COLUMN =
   'add it: no program of the service changes a table that exists. If the table is that of another application, give the service its own schema or database: ?options=-c%20search_path%3D<schema> in DATABASE_URL';
 
+const UTF8 = 'UTF8';
+
 /** Throws TableUnusable, with the statement that makes the table usable for this role. */
 export function assertUsable(definition: TableDefinition, found: readonly Column[]): void {
   const { name: table, columns, optional, access } = definition;
   if (found.length === 0) throw missing(table, access === 'read' ? BRING_BACK : 'npm run migrate creates it');
+  const encoding = found[0]?.encoding;
+  if (encoding !== UTF8) {
+    const text = `the database has the encoding ${encoding}, which lacks characters that a client id may have`;
+    throw new TableUnusable({
+      code: 'encoding',
+      text,
+      fix: `create a database with encoding '${UTF8}' for the tables`,
+    });
+  }
   const without = (isGood: (column: Column) => boolean) =>
     columns.filter((name) => !found.some((column) => column.name === name && isGood(column)));
   const absent = without(() => true);

@@ -7,7 +7,7 @@ import { Runner, runStatement, type Statement } from './runner.ts';
 import { findSchemaRisks } from './shared-schemas.ts';
 import type { TableDefinition } from './table-definition.ts';
 import { TableHealth } from './table-health.ts';
-import { probeTable, useNoRow } from './table-probe.ts';
+import { probeTable } from './table-probe.ts';
 
 /** A table that is open: statements for requests, and its health. */
 export interface OpenTable extends Dependency {
@@ -34,13 +34,10 @@ export async function openTable(
     const rows = await runStatement(connection, { text: `select from ${table.name} limit 1` });
     return rows.length === 0 ? NO_CLIENT : undefined;
   };
-  const probe =
-    read === undefined
-      ? probeTable(table, connection, (isSuspected) => useNoRow(table, isSuspected))
-      : { ...probeTable(table, connection, () => read), note };
+  const probe = read === undefined ? probeTable(table, connection) : { ...probeTable(table, connection, read), note };
   const health = new TableHealth(probe, log);
-  // Notices that the server closed an idle connection before a request uses it.
-  connection.pool.on('error', () => health.suspected());
+  // Of an idle connection, which the pool then drops. A request gets another one.
+  connection.pool.on('error', () => {});
   const close = async () => {
     health.close();
     await connection.close();

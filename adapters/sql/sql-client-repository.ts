@@ -72,8 +72,8 @@ export class SqlClientRepository implements ClientRepository {
 
   async findBySubject(identity: FederatedIdentity): Promise<readonly FederatedCandidate[]> {
     const { issuer, subject, clientId = '' } = identity;
-    // A driver would send half a surrogate pair as U+FFFD. The look-up is made anyway, for a subject that no rule has.
-    const isSendable = [issuer, subject, clientId].every((text) => text.isWellFormed());
+    // A driver would send half a surrogate pair as U+FFFD, and PostgreSQL has no NUL. The look-up is made anyway, for a subject that no rule has.
+    const isSendable = [issuer, subject, clientId].every((text) => text.isWellFormed() && !text.includes('\0'));
     const rows = await this.#rows.findBySubject(...(isSendable ? ([issuer, subject, clientId] as const) : NO_SUBJECT));
     const candidates = rows.flatMap((row) => candidatesOfRow(row, identity, this.#clock.now()));
     for (const candidate of candidates) logBroken(this.#log, candidate.clientId, candidate.lookup);

@@ -10,9 +10,6 @@ const MB = 1_000_000;
 /** Below this an audit file soon cannot be written, in bytes. */
 const DISK_MIN_BYTES = 500 * MB;
 
-/** Below this it is full. */
-const DISK_FULL_BYTES = MB;
-
 /** Whether the memory of this machine, or of the container, is enough. */
 export function inspectMemory(limit = memoryLimit()): readonly Finding[] {
   const text = `the service may need ${inMb(MEMORY_BYTES)}, and this machine or container has ${inMb(limit)}`;
@@ -49,9 +46,12 @@ export function inspectKeySecretFile(path: string): readonly Finding[] {
   return inspectKeyFile(path, 'open the keys of a dump', 'readOutsideGroup');
 }
 
-/** Whether lines can be added to a file, or the file can be made; and whether its disk has space: for a required one it must have. */
-export function inspectWritableFile(path: string, use: { readonly isRequired: boolean }): readonly Finding[] {
+/** Whether lines can be added to the file of this setting, or the file can be made; and whether its disk has space. */
+export function inspectWritableFile(setting: string, path: string): readonly Finding[] {
   const whole = resolve(path);
+  const cannot = (code: string | undefined, fix: string) => [
+    problem(`${setting}: ${whole} cannot be written (${code})`, fix),
+  ];
   const [target, what] = existsSync(whole) ? [whole, 'the file'] : [dirname(whole), 'the folder'];
   try {
     accessSync(target, constants.W_OK | (target === whole ? 0 : constants.X_OK));
@@ -61,17 +61,15 @@ export function inspectWritableFile(path: string, use: { readonly isRequired: bo
       code === 'ENOENT'
         ? `mkdir -p ${target}, and give it to the user of the service`
         : `give ${what} ${target} to the user of the service, uid ${process.getuid?.() ?? 'unknown'}`;
-    return [problem(`${whole} cannot be written (${code})`, fix)];
+    return cannot(code, fix);
   }
-  if (target === whole && !statSync(whole).isFile())
-    return [note(`${whole} is no regular file`, 'name a regular file')];
+  const found = statSync(target);
+  if (target === whole && found.isDirectory()) return cannot('EISDIR', 'name a file in it');
+  if (target === whole && !found.isFile()) return [note(`${whole} is no regular file`, 'name a regular file')];
   const { bavail, bsize } = statfsSync(target);
   const free = bavail * bsize;
   const text = `${whole} can be written, and its disk has ${inMb(free)} left`;
-  const fix = 'free space, or rotate the file';
-  if (free < DISK_FULL_BYTES && use.isRequired)
-    return [problem(`${text}: nobody gets a token without AUDIT_FILE`, fix)];
-  return [free < DISK_MIN_BYTES ? note(text, fix) : fine(text)];
+  return [free < DISK_MIN_BYTES ? note(text, 'free space, or rotate the file') : fine(text)];
 }
 
 function inMb(bytes: number): string {

@@ -23,7 +23,7 @@ export interface RequestLine {
   readonly fault?: unknown;
 }
 
-/** Where the server writes one line per request; a pino logger is one. Must not throw. */
+/** Where the server writes one line per request. Must not throw. */
 export interface RequestLog {
   info(line: RequestLine): void;
   /** For statuses from 500 on. */

@@ -39,6 +39,6 @@ export function needsOf({ settings, clients }: Configuration, core: Core, depend
     needsDetails: usesAssertions(settings.CLIENT_AUTHENTICATION_METHODS),
     clock: core.resolve(PARTS.clock),
     ids: core.resolve(PARTS.ids),
-    log: createStateLog(dependency === undefined ? log : log.child({ dependency })),
+    log: createStateLog(log, dependency && { dependency }),
   };
 }

@@ -24,11 +24,7 @@ export async function checkStores(configuration: Configuration): Promise<readonl
   const { settings } = configuration;
   const core = portsToRead(configuration);
   const { inspect } = await openStorage(settings);
-  const uses = {
-    keys: settings.KEY_DIRECTORY === 'database',
-    assertions: recordsUses(settings.CLIENT_AUTHENTICATION_METHODS),
-  };
-  const session = await inspect?.(needsOf(configuration, core), uses);
+  const session = await inspect?.(needsOf(configuration, core), settings.KEY_DIRECTORY === 'database');
   const findings = [...(session?.findings ?? [])];
   if (session?.isUsable === false) return findings;
   for (const open of openersOf(configuration)) {

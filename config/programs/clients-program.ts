@@ -42,9 +42,8 @@ export function manageClients(
     const database = databaseOf(environment, readTextFile);
     if (!database.ok) return database;
     const { openClientStore } = await openPrograms(database.value);
-    const warn = (message: string) => terminal.say([message]);
     const recorder = new RecordChanges(audit.value, clientChangeEvents);
-    const store = await openClientStore({ ...database.value, warn }, recorder);
+    const store = await openClientStore(database.value, recorder);
     const sources = { clock, generateSecret: randomSecret, ids: new RandomIdGenerator() };
     const hashes = { encodeSecret, matchSecret: bcryptMatcher(hashing.run), secretFiles };
     const parts = { store, ...hashes, checkRule: checkRule.value, ...sources };

@@ -5,9 +5,9 @@ import { LIFECYCLE } from '../../adapters/http/server/running-server.ts';
 import { STATUS_PAGE_PATH } from '../../adapters/http/status-page/status-page-routes.ts';
 import { inspectBaseUrl } from '../../adapters/http-client/doctor/inspect-base-url.ts';
 import { inspectIssuers } from '../../adapters/http-client/federated-jwt/inspect-issuers.ts';
-import { askManagementPort, askRunningService, inspectKey } from '../../adapters/http-client/management-port.ts';
+import { askRunningService } from '../../adapters/http-client/management-port.ts';
 import { inspectPorts } from '../../adapters/system/doctor/inspect-ports.ts';
-import { inspectKeyFile, inspectWritableFile } from '../../adapters/system/inspect-host.ts';
+import { inspectKeyFile } from '../../adapters/system/inspect-host.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { inspectCertificate } from '../../adapters/tls/server-certificate.ts';
@@ -30,21 +30,21 @@ export function inspectService(
   streams: TerminalStreams,
   environment: Environment,
 ): Promise<number> {
-  return runDoctor(args, streams, { checks: (kid) => checksOf(environment, kid), version: programVersion() });
+  return runDoctor(args, streams, { checks: () => checksOf(environment), version: programVersion() });
 }
 
 /**
  * What startup and `/readyz` check, and then the public URL, for the settings of an environment. If these have problems, nothing
  * else can be looked at.
  */
-async function checksOf(environment: Environment, kid: string | undefined): Promise<readonly Check[]> {
+async function checksOf(environment: Environment): Promise<readonly Check[]> {
   const loaded = loadConfiguration(environment, readTextFile);
   if (!loaded.ok) {
     return [{ name: 'settings', run: () => loaded.problem.map(({ text, fix = RULES }) => problem(text, fix)) }];
   }
   const configuration = loaded.value;
   const { settings, issuers, certificate } = configuration;
-  const { AUDIT_FILE: audit, AUDIT_REQUIRED: isRequired, TLS_KEY_FILE: key = '' } = settings;
+  const { TLS_KEY_FILE: key = '' } = settings;
   const running = await askRunningService(settings.MANAGEMENT_HOST, settings.MANAGEMENT_PORT);
   const isRunning = running !== undefined;
   const before = checksBeforeStart(settings, environment);
@@ -53,11 +53,10 @@ async function checksOf(environment: Environment, kid: string | undefined): Prom
     { name: 'settings', run: () => [...describeSettings(configuration), ...before.settings] },
     { name: 'service', run: () => describeRunning(running, settings) },
     { name: 'ports', run: () => inspectPorts(listeningPlaces(settings), isRunning) },
-    ...(['memory', 'open files', 'key file', 'key secret'] as const).flatMap((name) => {
+    ...(['memory', 'open files', 'key file', 'key secret', 'audit file'] as const).flatMap((name) => {
       const found = before[name];
       return found === undefined ? [] : [{ name, run: () => found }];
     }),
-    ...optional('audit file', audit !== undefined, () => inspectWritableFile(audit ?? '', { isRequired })),
     ...optional('database', settings.CLIENT_REPOSITORY !== 'memory', () => checkStores(configuration)),
     { name: 'status page', run: () => describeStatusPage(configuration) },
     ...optional('trusted issuers', issuers.length > 0, () => inspectIssuers(issuers)),
@@ -72,8 +71,7 @@ async function checksOf(environment: Environment, kid: string | undefined): Prom
             ],
           },
         ]),
-    ...(kid === undefined ? [] : [{ name: 'key', run: () => findKey(configuration, kid) }]),
-    { name: 'public URL', run: () => inspectBaseUrl({ ...publicUrls(settings), kid }, isRunning) },
+    { name: 'public URL', run: () => inspectBaseUrl(publicUrls(settings), isRunning) },
   ];
 }
 
@@ -148,16 +146,6 @@ function describeStatusPage({ settings, managementToken }: Configuration): reado
   if (/^(localhost|127\.|::1$)/.test(host)) return [fine(text)];
   const fix = 'let only operators reach MANAGEMENT_PORT, through a tunnel (docs/operate.md)';
   return [note(`${text}, which travels unencrypted`, fix)];
-}
-
-async function findKey({ settings, managementToken }: Configuration, wanted: string): Promise<readonly Finding[]> {
-  const { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port, PUBLIC_METADATA: isPublic } = settings;
-  const keys = await askManagementPort({ host, port, token: managementToken?.reveal() }, '/status/data', 'keys');
-  if (Array.isArray(keys)) return [inspectKey(wanted, keys, 'the keys of the service that runs')];
-  const fix =
-    'run it beside the service, with its MANAGEMENT_PORT and MANAGEMENT_TOKEN; ' +
-    'with KEY_DIRECTORY=database, compare with npm run keys -- list';
-  return isPublic ? [] : [note(`the keys cannot be read, to compare them with ${wanted}`, fix)];
 }
 
 function publicUrls({ BASE_URL: baseUrl, TOKEN_ISSUER: issuer, PUBLIC_METADATA: isPublic }: Settings) {

@@ -25,9 +25,8 @@ export function manageKeys(
     const audit = await openProgramAudit(environment, streams.stderr);
     if (!audit.ok) return audit;
     const { openKeyRing } = await openPrograms(database.value);
-    const warn = (message: string) => new Terminal(streams).say([message]);
     const recorder = new RecordChanges(audit.value, keyChangeEvents);
-    return success(await openKeyRing({ ...database.value, warn }, recorder));
+    return success(await openKeyRing(database.value, recorder));
   }
 
   const hint = npmHint('keys', ['json'], environment);

@@ -1,5 +1,5 @@
 import { type MigrateOptions, runMigrate } from '../../adapters/cli/run-migrate.ts';
-import { Terminal, type TerminalStreams } from '../../adapters/cli/terminal.ts';
+import type { TerminalStreams } from '../../adapters/cli/terminal.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { failure } from '../../domain/result.ts';
@@ -20,8 +20,7 @@ export function migrateTables(
     const database = databaseOf(environment, readTextFile);
     if (!database.ok) return database;
     const programs = await openPrograms(database.value);
-    const warn = (message: string) => new Terminal(streams).say([message]);
-    return programs.migrate({ ...database.value, warn }, options);
+    return programs.migrate(database.value, options);
   }
   return runMigrate(args, streams, { migrate, version: programVersion() });
 }

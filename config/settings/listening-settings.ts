@@ -27,7 +27,7 @@ export const listening = settingsGroup({
       .optional()
       .describe(
         'address ranges of proxies, such as `10.0.0.0/8,fd00::/8`. Only on connections from them, the ' +
-          "client's address is read from the last 20 entries of `Forwarded` or `X-Forwarded-For`: [behind " +
+          "client's address is read from the last 20 entries of `X-Forwarded-For`: [behind " +
           'a proxy](operate.md#behind-a-proxy)',
       ),
     MANAGEMENT_HOST: listeningHost()

@@ -1,14 +1,11 @@
 import { readDetails } from '../../adapters/files/clients-file.ts';
 import { openClientsDatabase } from '../../adapters/postgres/clients-program/postgres-clients-database.ts';
 import { inspectSession } from '../../adapters/postgres/doctor/inspect-session.ts';
-import { KEY_RING, KEYS_POOL_SIZE, openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
+import { KEY_RING, openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
 import { openKeyRingDatabase } from '../../adapters/postgres/keys-program/postgres-key-ring-database.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { openClientRows } from '../../adapters/postgres/postgres-client-rows.ts';
-import {
-  openUsedAssertions,
-  USES_POOL_SIZE,
-} from '../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts';
+import { openUsedAssertions } from '../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts';
 import { SqlKeyRing } from '../../adapters/sql/key-directory/sql-key-ring.ts';
 import { SqlKeyRingRecords } from '../../adapters/sql/keys-program/sql-key-ring-records.ts';
 import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
@@ -30,23 +27,17 @@ export const postgres: Storage = {
 
   openUsedAssertions: ({ database, clock, log }) => openUsedAssertions(database, clock, log),
 
-  inspect({ database: { url }, poolSize }, { keys, assertions }) {
-    return inspectSession({
-      url: typeof url === 'string' ? url : url(),
-      hasKeys: keys,
-      connections: poolSize + (keys ? KEYS_POOL_SIZE : 0) + (assertions ? USES_POOL_SIZE : 0),
-    });
-  },
+  inspect: ({ database: { url } }, hasKeys) => inspectSession(typeof url === 'string' ? url : url(), hasKeys),
 
   programs: {
-    async openClientStore({ url, warn }, recorder) {
-      return new SqlClientStore(await openClientsDatabase(url, warn), readDetails, recorder);
+    async openClientStore({ url }, recorder) {
+      return new SqlClientStore(await openClientsDatabase(url), readDetails, recorder);
     },
-    async openKeyRing({ url, warn }, recorder) {
-      return new SqlKeyRingRecords(await openKeyRingDatabase(url, warn), recorder);
+    async openKeyRing({ url }, recorder) {
+      return new SqlKeyRingRecords(await openKeyRingDatabase(url), recorder);
     },
-    async migrate({ url, warn }, options) {
-      return success({ done: await migrateDatabase(url, { created: [KEY_RING], ...options, warn }), hasRoles: true });
+    async migrate({ url }, options) {
+      return success({ done: await migrateDatabase(url, { created: [KEY_RING], ...options }), hasRoles: true });
     },
   },
 };

@@ -23,8 +23,8 @@ export interface Storage {
   openKeyRing?(needs: ServiceNeeds): Promise<Opened<KeyRingStore>>;
   /** What all replicas know of `private_key_jwt`; otherwise each has its own in memory. Rejects as `openClients`. */
   openUsedAssertions?(needs: ServiceNeeds): Promise<Opened<UsedAssertions>>;
-  /** What the doctor says before it opens anything else. @param uses what else the service opens. */
-  inspect?(needs: ServiceNeeds, uses: { readonly keys: boolean; readonly assertions: boolean }): Promise<Inspected>;
+  /** What the doctor says before it opens anything else. @param hasKeys `KEY_DIRECTORY=database`. */
+  inspect?(needs: ServiceNeeds, hasKeys: boolean): Promise<Inspected>;
   /** What the programs `clients`, `keys` and `migrate` work on. */
   readonly programs?: StoragePrograms;
 }
@@ -80,11 +80,9 @@ export interface StoragePrograms {
 }
 
 /** Where a program finds the database. */
-export interface Place {
+interface Place {
   /** The path of DATABASE_FILE. */
   readonly file: string;
   /** DATABASE_URL. A secret. */
   readonly url: string;
-  /** Takes sentences for the person who runs the program. */
-  readonly warn: (message: string) => void;
 }

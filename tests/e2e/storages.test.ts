@@ -312,14 +312,14 @@ describe('registrations in a file of SQLite', () => {
         [],
         /^The database: set DATABASE_FILE \(SQLite\) or DATABASE_URL \(PostgreSQL\)/,
       ],
-      ['a typo', { DATABASE_FILE: '', DATABSE_FILE: 'a.db' }, [], /DATABSE_FILE is set: did you mean DATABASE_FILE\?/],
+      ['a typo', { DATABASE_FILE: '', DATABSE_FILE: 'a.db' }, [], /DATABSE_FILE: .* did you mean DATABASE_FILE\?/],
       [
         'registrations in memory',
         { CLIENT_REPOSITORY: 'memory', DATABASE_FILE: '' },
         [],
         /is memory, and this program does not manage a clients file, which you edit: set DATABASE_FILE/,
       ],
-      ['no file', { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: '' }, [], /DATABASE_FILE: must be set/],
+      ['no file', { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: '' }, [], /DATABASE_FILE: is required/],
     ])('refuses to run with %s', async (_what, more, args, complaint) => {
       const { exitCode, stderr } = await runInProcess(migrateTables, args, { DATABASE_FILE: path, ...more });
       expect([exitCode, stderr]).toEqual([2, expect.stringMatching(complaint)]);

@@ -59,8 +59,8 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     text: "import type { z } from 'zod';\nexport type Planted = z.ZodString;",
   },
   'fetch-uses-its-own-packages': {
-    file: 'adapters/fetch/planted-pino.ts',
-    text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
+    file: 'adapters/fetch/planted-koa.ts',
+    text: "import type Koa from 'koa';\nexport type Planted = Koa;",
   },
   'files-uses-its-own-packages': {
     file: 'adapters/files/planted.ts',
@@ -87,20 +87,20 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     text: "import type { MikroORM } from '@mikro-orm/postgresql';\nexport type Planted = MikroORM;",
   },
   'tracing-uses-its-own-packages': {
-    file: 'adapters/tracing/planted-pino.ts',
-    text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
+    file: 'adapters/tracing/planted-koa.ts',
+    text: "import type Koa from 'koa';\nexport type Planted = Koa;",
   },
   'proxy-protocol-uses-its-own-packages': {
-    file: 'adapters/proxy-protocol/planted-pino.ts',
-    text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
+    file: 'adapters/proxy-protocol/planted-koa.ts',
+    text: "import type Koa from 'koa';\nexport type Planted = Koa;",
   },
   'tls-uses-its-own-packages': {
-    file: 'adapters/tls/planted-pino.ts',
-    text: "import type { Logger } from 'pino';\nexport type Planted = Logger;",
+    file: 'adapters/tls/planted-koa.ts',
+    text: "import type Koa from 'koa';\nexport type Planted = Koa;",
   },
   'postgres-uses-its-own-packages': {
-    file: 'adapters/postgres/planted-pino.ts',
-    text: "import { pino } from 'pino';\nexport const planted = pino;",
+    file: 'adapters/postgres/planted-koa.ts',
+    text: "import type Koa from 'koa';\nexport type Planted = Koa;",
   },
   'prom-client-uses-its-own-packages': {
     file: 'adapters/prom-client/planted-commander.ts',

@@ -55,7 +55,7 @@ describe('npm run migrate', () => {
     const role = await database.createRole();
     const refused = await migrate(role.url);
     expect(refused.exitCode).toBe(3);
-    expect(refused.stderr).toContain('permission denied for schema public');
+    expect(refused.stderr).toMatch(/permission denied for schema public; a role that may, .*: create table "clients"/);
     expect(await tables()).toEqual([]);
   });
 
@@ -217,12 +217,11 @@ describe('npm run migrate', () => {
       const refusedWith = async (options: readonly string[]) => {
         const refused = await migrate(migrator.url, options);
         expect([refused.exitCode, refused.stdout]).toEqual([3, '']);
-        return /the owner, another role, has to run: (.*;)$/m.exec(refused.stderr)?.[1] ?? refused.stderr;
+        return /such as the owner, has to run: (.*;)$/m.exec(refused.stderr)?.[1] ?? refused.stderr;
       };
       const statements = await refusedWith(args);
-      expect(await refusedWith([...args, '--dry-run'])).toBe(statements);
       expect(statements).toMatch(
-        /^alter table clients add column details .*; create index .*; grant select \(id, .*\) on clients to ".*";$/,
+        /alter table clients add column details .*; create index .*; grant select \(id, .*\) on clients to ".*";/,
       );
       // As the warning of a role that may not pass on its privileges, which PostgreSQL takes for a success.
       await other.query(`grant select on clients to ${migrator.name}`);

@@ -19,11 +19,6 @@ const LOOK_EVERY_MS = 30;
 /** A request is sent so seldom that checks have time to find all well between two of them. */
 const LOOKS_PER_REQUEST = 100;
 
-const FAIL_INSERTS = `create function full_disk() returns trigger language plpgsql as $$
-    begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$;
-  create trigger full_disk before insert on used_assertions for each row execute function full_disk();
-  create trigger full_disk before insert on key_ring for each row execute function full_disk()`;
-
 interface Fault {
   readonly what: string;
   /** What the note says. */
@@ -58,13 +53,6 @@ const FAULTS: readonly Fault[] = [
     begin: () => server.query(`revoke insert on used_assertions, key_ring from ${ROLE}`),
     end: () => server.query(`grant insert on used_assertions, key_ring to ${ROLE}`),
   },
-  {
-    what: 'has a full disk, which refuses new rows and nothing else',
-    note: '(53100)',
-    events: ['database_unavailable', 'database_available'],
-    begin: () => server.query(FAIL_INSERTS),
-    end: () => server.query('drop function full_disk cascade'),
-  },
 ];
 
 async function setReadOnly(value: 'on' | 'off'): Promise<void> {
@@ -98,7 +86,6 @@ beforeEach(async () => {
     BASE_URL: ISSUER,
     CLIENT_REPOSITORY: 'postgres',
     ...SEALED_KEYS,
-    // A key is added every 15 s, since only then a full disk is noticed.
     KEY_ROTATION_SECONDS: '15',
     KEY_PUBLICATION_SECONDS: '1',
     DATABASE_URL: server.urlOf(ROLE, 'service'),

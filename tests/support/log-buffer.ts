@@ -1,10 +1,8 @@
-import { Writable } from 'node:stream';
-import type { Logger } from 'pino';
-import { createJsonLog } from '../../adapters/log/json-log.ts';
+import { createJsonLog, type JsonLog } from '../../adapters/log/json-log.ts';
 
 /** A log that is kept in memory instead of printed. */
 interface LogBuffer {
-  readonly log: Logger;
+  readonly log: JsonLog;
   /** Takes lines that something else has made. */
   write(line: string): void;
   text(): string;
@@ -14,14 +12,7 @@ interface LogBuffer {
 
 export function createLogBuffer(): LogBuffer {
   const written: string[] = [];
-  const log = createJsonLog(
-    new Writable({
-      write(chunk, _encoding, done) {
-        written.push(String(chunk));
-        done();
-      },
-    }),
-  );
+  const log = createJsonLog({ write: (line) => written.push(line) });
   const text = () => written.join('');
   return {
     log,

@@ -1,9 +1,8 @@
-import { Option } from 'commander';
 import { type Finding, problem } from '../../../domain/finding.ts';
 import { JSON_OPTION, runWork } from '../command-program.ts';
 import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { printable } from '../printable.ts';
-import { type OutputOptions, Terminal, type TerminalStreams } from '../terminal.ts';
+import { Terminal, type TerminalStreams } from '../terminal.ts';
 
 const DESCRIPTION = `Checks the settings of the service in this environment, and what they depend on: files, ports, limits, the database, the
 public URL and the key sets of trusted issuers. Says what to do about each problem. It changes nothing, and prints no secret.`;
@@ -25,13 +24,9 @@ export interface Check {
 }
 
 interface DoctorParts {
-  /** The checks for the settings of the environment, and of a key, if one is asked for. */
-  readonly checks: (kid: string | undefined) => Promise<readonly Check[]>;
+  /** The checks for the settings of the environment. */
+  readonly checks: () => Promise<readonly Check[]>;
   readonly version: string;
-}
-
-interface Options extends OutputOptions {
-  readonly kid?: string;
 }
 
 type Named = Finding & { readonly name: string };
@@ -43,17 +38,13 @@ export function runDoctor(
   { checks, version }: DoctorParts,
 ): Promise<number> {
   const page = { name: 'npm run doctor --', version, description: DESCRIPTION, notes: NOTES };
-  const options = [
-    JSON_OPTION,
-    new Option('--kid <kid>', 'look for this key: the kid of a token that a resource server refuses'),
-  ];
-  async function* run(_parts: unknown, { kid }: Options): OutputStream {
-    const results = await Promise.all((await checks(kid)).map(findingsOf));
+  async function* run(): OutputStream {
+    const results = await Promise.all((await checks()).map(findingsOf));
     const findings = results.flat();
     yield { document: findings.map(documentOf), text: () => reportOf(findings), messages: [] };
     if (findings.some(({ state }) => state === 'problem')) throw new Problem(EXIT.refused);
   }
-  return runWork(page, { options, run }, args, new Terminal(streams));
+  return runWork(page, { options: [JSON_OPTION], run }, args, new Terminal(streams));
 }
 
 async function findingsOf({ name, run }: Check): Promise<readonly Named[]> {

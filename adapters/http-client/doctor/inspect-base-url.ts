@@ -1,6 +1,5 @@
 import { type Finding, fine, note, problem } from '../../../domain/finding.ts';
 import { isLoopback } from '../health-probe.ts';
-import { inspectKey } from '../management-port.ts';
 import { ResponseTooLong, readJson } from '../read-json.ts';
 
 /** Milliseconds that a response may take. */
@@ -18,8 +17,6 @@ interface PublicUrls {
   readonly keySetUrl: string;
   /** `PUBLIC_METADATA`: whether metadata and key set are for callers without a token. */
   readonly isPublic: boolean;
-  /** A key to look for in the key set. */
-  readonly kid?: string | undefined;
 }
 
 type ErrorResponse = Awaited<ReturnType<typeof ask>>;
@@ -57,7 +54,7 @@ async function inspectResponses(urls: PublicUrls, isRunning: boolean): Promise<F
       );
     }
     url = urls.keySetUrl;
-    return describeKeySet(url, await ask(url), urls.kid);
+    return describeKeySet(url, await ask(url));
   } catch (fault) {
     if (fault instanceof ResponseTooLong)
       return problem(`${url} does not answer as this service: ${fault.message}`, ELSEWHERE);
@@ -78,7 +75,7 @@ async function inspectResponses(urls: PublicUrls, isRunning: boolean): Promise<F
 }
 
 /** The ids are what an operator compares with the `kid` of a token that a resource server refuses. */
-function describeKeySet(url: string, answer: ErrorResponse, kid?: string): Finding {
+function describeKeySet(url: string, answer: ErrorResponse): Finding {
   const keys = answer.body['keys'];
   if (answer.status !== 200 || !Array.isArray(keys)) {
     return problem(
@@ -86,7 +83,6 @@ function describeKeySet(url: string, answer: ErrorResponse, kid?: string): Findi
       'let the proxy pass on every path of the service; 503 means that the service has no key',
     );
   }
-  if (kid !== undefined) return inspectKey(kid, keys, `the keys at ${url}`);
   return fine(`${url} answers, with the keys ${keys.map((key) => String(key?.kid)).join(', ')}`);
 }
 

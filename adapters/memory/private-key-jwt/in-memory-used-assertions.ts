@@ -8,47 +8,37 @@ import {
   type UseOutcome,
 } from '../../../application/ports/used-assertions.ts';
 
-/** Entries that end within the same so many seconds are removed together. */
-const BUCKET_SECONDS = 10;
+/** How many entries a use looks at, to remove those that have ended: so at most one in a hundred is kept beyond its end. */
+const LOOKED_AT_PER_USE = 100;
 
-/** The most entries that one use removes: less than a millisecond. It adds at most one. */
-const REMOVED_AT_ONCE = 1_000;
-
-/** How many entries a client has. */
-interface ClientCount {
-  readonly clientId: string;
-  entries: number;
-}
+/** The same where the number of entries matters: less than a millisecond. */
+const LOOKED_AT_ONCE = 1_000;
 
 interface Entry {
-  readonly digest: string;
-  readonly count: ClientCount;
+  /** The second at which it ends. */
+  readonly end: number;
+  readonly client: { readonly clientId: string; entries: number };
 }
 
 /**
- * Used assertions in this process's memory: digests, so that each costs the same, 150 bytes of the heap. Only the clock for
- * durations matters.
+ * Used assertions in this process's memory, by digests, so that each costs the same, 150 bytes of the heap. Only the clock for
+ * durations matters. Each use goes on with a walk through all entries, which removes those that have ended.
  */
 export class InMemoryUsedAssertions implements UsedAssertions {
   readonly #clock: Pick<MonotonicClock, 'now'>;
   readonly #limits: typeof USED_ASSERTIONS_LIMITS;
-  /** The second at which each entry ends. */
-  readonly #ends = new Map<string, number>();
-  /** The entries by their end, in steps of BUCKET_SECONDS, rounded up. */
-  readonly #buckets = new Map<number, Entry[]>();
-  readonly #counts = new Map<string, ClientCount>();
-  /** The last bucket that was found to be over, or that was empty. */
-  #removedUntil: number;
+  readonly #entries = new Map<string, Entry>();
+  readonly #clients = new Map<string, Entry['client']>();
+  #walk = this.#entries.entries();
 
   constructor(clock: Pick<MonotonicClock, 'now'>, limits = USED_ASSERTIONS_LIMITS) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#removedUntil = Math.floor(clock.now() / BUCKET_SECONDS);
   }
 
   get load(): UsedAssertionsLoad {
-    this.#removeEnded();
-    return { used: this.#ends.size, max: this.#limits.total };
+    this.#removeEnded(LOOKED_AT_ONCE);
+    return { used: this.#entries.size, max: this.#limits.total };
   }
 
   async use(uses: readonly AssertionUse[]): Promise<readonly UseOutcome[]> {
@@ -56,48 +46,40 @@ export class InMemoryUsedAssertions implements UsedAssertions {
   }
 
   #use({ clientId, assertionId, keptSeconds }: AssertionUse): UseOutcome {
-    this.#removeEnded();
+    this.#removeEnded(LOOKED_AT_PER_USE);
     const digest = hash('sha256', `${clientId}\0${assertionId}`, 'base64url');
     const now = this.#clock.now();
-    const end = this.#ends.get(digest);
-    if (end !== undefined && end > now) return 'replayed';
-    if (end === undefined && this.#ends.size >= this.#limits.total) return 'full';
-    const count = this.#counts.get(clientId) ?? { clientId, entries: 0 };
-    if (count.entries >= this.#limits.perClient) return 'client_full';
-    this.#add({ digest, count }, now + keptSeconds);
+    const known = this.#entries.get(digest);
+    if (known !== undefined && known.end > now) return 'replayed';
+    if (known !== undefined) this.#remove(digest, known);
+    if (this.#entries.size >= this.#limits.total && this.load.used >= this.#limits.total) return 'full';
+    const client = this.#clients.get(clientId) ?? { clientId, entries: 0 };
+    if (client.entries >= this.#limits.perClient) return 'client_full';
+    client.entries += 1;
+    this.#clients.set(clientId, client);
+    this.#entries.set(digest, { end: now + keptSeconds, client });
     return 'first';
   }
 
-  #add(entry: Entry, end: number): void {
-    const { digest, count } = entry;
-    count.entries += 1;
-    this.#counts.set(count.clientId, count);
-    this.#ends.set(digest, end);
-    const position = Math.ceil(end / BUCKET_SECONDS);
-    const bucket = this.#buckets.get(position);
-    if (bucket === undefined) this.#buckets.set(position, [entry]);
-    else bucket.push(entry);
-  }
-
-  /** Removes entries that have ended, up to REMOVED_AT_ONCE. */
-  #removeEnded(): void {
-    const current = Math.floor(this.#clock.now() / BUCKET_SECONDS);
-    let removed = 0;
-    while (this.#removedUntil <= current && removed < REMOVED_AT_ONCE) {
-      const bucket = this.#buckets.get(this.#removedUntil) ?? [];
-      for (; bucket.length > 0 && removed < REMOVED_AT_ONCE; removed += 1) this.#remove(bucket.pop());
-      if (bucket.length > 0) return;
-      this.#buckets.delete(this.#removedUntil);
-      this.#removedUntil += 1;
+  /** @param count how many entries are looked at. Behind the last one, the walk begins again. */
+  #removeEnded(count: number): void {
+    const now = this.#clock.now();
+    let left = Math.min(count, this.#entries.size);
+    while (left > 0 && this.#entries.size > 0) {
+      const { done, value } = this.#walk.next();
+      if (done) {
+        this.#walk = this.#entries.entries();
+        continue;
+      }
+      left -= 1;
+      const [digest, entry] = value;
+      if (entry.end <= now) this.#remove(digest, entry);
     }
   }
 
-  #remove(entry: Entry | undefined): void {
-    if (entry === undefined) return;
-    const { digest, count } = entry;
-    // The same id may have been used again after its end, and then has an entry in a later bucket too.
-    if ((this.#ends.get(digest) ?? 0) <= this.#clock.now()) this.#ends.delete(digest);
-    count.entries -= 1;
-    if (count.entries === 0) this.#counts.delete(count.clientId);
+  #remove(digest: string, { client }: Entry): void {
+    this.#entries.delete(digest);
+    client.entries -= 1;
+    if (client.entries === 0) this.#clients.delete(client.clientId);
   }
 }

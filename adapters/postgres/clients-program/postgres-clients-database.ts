@@ -6,7 +6,6 @@ import { storeFault, TableUnusable } from '../fault.ts';
 import { FIND_OWN_TABLES, hasClients, lostClients } from '../own-tables.ts';
 import { DEADLINE_MS, openProgramDatabase } from '../program-database.ts';
 import { runStatement } from '../runner.ts';
-import type { Warn } from '../shared-schemas.ts';
 
 /** A plan keeps its connection, and everything else needs one at a time. */
 const POOL_SIZE = 2;
@@ -35,8 +34,8 @@ const BEGIN_TABLE = `analyze pg_temp.planned_clients; ${BEGIN};
 const TEMPORARY_MEMORY = "set temp_buffers = '256MB'";
 
 /** The database with the table `clients`, for the store that manages them. It connects at the first use, and the table has to exist. */
-export async function openClientsDatabase(url: string, warn?: Warn) {
-  const { connect, close } = await openProgramDatabase(url, CLIENTS, { poolSize: POOL_SIZE, warn, findTable });
+export async function openClientsDatabase(url: string) {
+  const { connect, close } = await openProgramDatabase(url, CLIENTS, { poolSize: POOL_SIZE, findTable });
   let details: Promise<readonly unknown[]> | undefined;
   return {
     dialect: {

@@ -10,15 +10,6 @@ import { findSchemaRisks } from '../shared-schemas.ts';
 /** How long a statement may take; half of it for the connection. */
 const DEADLINE_MS = 8_000;
 
-interface DatabaseUse {
-  /** A secret. */
-  readonly url: string;
-  /** `KEY_DIRECTORY=database`. */
-  readonly hasKeys: boolean;
-  /** How many connections a replica opens at most. */
-  readonly connections: number;
-}
-
 interface SessionFindings {
   readonly findings: readonly Finding[];
   /** False after a fault, which is the last finding. */
@@ -26,10 +17,13 @@ interface SessionFindings {
 }
 
 /**
- * What the checks of an open service do not say about the database: how much room it has, whom one has to trust, and what a
- * pooler loses. With the role of the service; only reads, and leaves nothing open.
+ * What the checks of an open service do not say about the database: whom one has to trust, whether the clocks agree, and what a pooler
+ * loses. With the role of the service; only reads, and leaves nothing open.
+ *
+ * @param url a secret.
+ * @param hasKeys `KEY_DIRECTORY=database`.
  */
-export async function inspectSession({ url, hasKeys, connections }: DatabaseUse): Promise<SessionFindings> {
+export async function inspectSession(url: string, hasKeys: boolean): Promise<SessionFindings> {
   const connection = await openConnection({ url, poolSize: 1, deadlineMs: DEADLINE_MS });
   connection.pool.on('error', () => {});
   const findings: Finding[] = [];
@@ -38,8 +32,6 @@ export async function inspectSession({ url, hasKeys, connections }: DatabaseUse)
     const [session] = await runStatement<Session>(connection, { text: READ_SESSION });
     if (session === undefined) throw new Error('a statement that always has a row had none');
     findings.push(...describeSession(session, url));
-    const limits = await runStatement<ConnectionLimit>(connection, { text: READ_CONNECTION_LIMITS });
-    findings.push(...limits.map((limit) => compareLimit(limit, connections)));
     findings.push(describeClock(await clockOffset(connection), hasKeys));
     findings.push(...(await findSchemaRisks(connection)).map(({ text, fix }) => note(text, fix)));
     await usePreparedStatement(connection);
@@ -95,29 +87,6 @@ function placeOf(url: string): string {
   const host = searchParams.get('host') ?? decodeURIComponent(hostname);
   if (host.startsWith('/')) return host;
   return `${host || 'localhost'}:${searchParams.get('port') ?? (port || '5432')}`;
-}
-
-/** Each limit of connections that holds for the session, with what raises it. */
-type ConnectionLimit = Readonly<Record<'owner' | 'fix', string> & Record<'max' | 'open', number>>;
-
-/** Every role may ask this too. Limits of a role and a database do not hold for superusers. */
-const READ_CONNECTION_LIMITS = `with open as (
-    select usesysid, datid from pg_catalog.pg_stat_activity where usesysid is not null and datid is not null)
-  select 'the server' as "owner", pg_catalog.current_setting('max_connections')::int
-      - pg_catalog.current_setting('superuser_reserved_connections')::int as "max",
-    (select pg_catalog.count(*)::int from open) as "open", 'raise max_connections of the server' as "fix"
-  union all select 'the role ' || pg_catalog.quote_ident(rolname), rolconnlimit,
-    (select pg_catalog.count(*)::int from open where usesysid = oid), 'alter role … connection limit …'
-  from pg_catalog.pg_roles where rolname = session_user and rolconnlimit >= 0 and not rolsuper
-  union all select 'the database ' || pg_catalog.quote_ident(datname), datconnlimit,
-    (select pg_catalog.count(*)::int from open where datid = oid), 'alter database … connection limit …'
-  from pg_catalog.pg_database where datname = current_catalog and datconnlimit >= 0`;
-
-function compareLimit({ owner, max, open, fix }: ConnectionLimit, connections: number): Finding {
-  const text = `a replica opens up to ${connections} connections; ${owner} allows ${max}, and ${open} are open`;
-  const fixes = `${fix}, or lower DATABASE_POOL_SIZE`;
-  if (connections > max) return problem(text, fixes);
-  return connections + open > max ? note(text, fixes) : fine(text);
 }
 
 /** Prepares a statement with a name in several sessions, as requests do. Throws where a pooler makes them one. */

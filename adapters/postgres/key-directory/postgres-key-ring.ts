@@ -31,7 +31,7 @@ export const KEY_RING = defineTable(
 );
 
 /** One connection to write, and one to look up an unknown key. They are not shared with client look-ups, so neither waits for those. */
-export const KEYS_POOL_SIZE = 2;
+const KEYS_POOL_SIZE = 2;
 
 /** Of a statement: a key that was revoked while the database does not answer is dropped in time once it does. */
 const DEADLINE_MS_MAX = 3_000;

@@ -3,11 +3,10 @@ import { DATABASE_TIME } from '../database-time.ts';
 import { loggableFault } from '../fault.ts';
 import { KEY_RING } from '../key-directory/postgres-key-ring.ts';
 import { openProgramDatabase } from '../program-database.ts';
-import type { Warn } from '../shared-schemas.ts';
 
 /** The database with the table `key_ring`, for the program that manages it. */
-export async function openKeyRingDatabase(url: string, warn?: Warn) {
-  const { connect, close } = await openProgramDatabase(url, KEY_RING, { poolSize: 1, warn });
+export async function openKeyRingDatabase(url: string) {
+  const { connect, close } = await openProgramDatabase(url, KEY_RING, { poolSize: 1 });
   return {
     time: DATABASE_TIME,
     async connect() {

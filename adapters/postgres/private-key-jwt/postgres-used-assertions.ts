@@ -146,7 +146,7 @@ function digestOf({ clientId, assertionId }: AssertionUse): string {
 }
 
 /** One batch of uses is sent at a time. */
-export const USES_POOL_SIZE = 4;
+const USES_POOL_SIZE = 4;
 
 /**
  * The store of used assertions; otherwise as `openClientRepository`. It is always ready: without it, other authentication methods work.

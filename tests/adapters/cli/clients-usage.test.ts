@@ -71,7 +71,7 @@ describe('usage', () => {
       [
         'no database',
         ['list'],
-        'The database: set DATABASE_FILE (SQLite) or DATABASE_URL (PostgreSQL) in the environment.\n',
+        'The database: set DATABASE_FILE (SQLite) or DATABASE_URL (PostgreSQL) in the environment\n',
       ],
     ])('refuses %s with exit code 2, and repeats no secret', async (_what, args, message) => {
       const run = await withoutDatabase(args);

@@ -33,7 +33,7 @@ describe('the base URL', () => {
   }
 
   /** What is found where these paths have these bodies, or statuses. The token endpoint answers as ours. */
-  async function inspect(answers: Readonly<Record<string, unknown>>, isPublic = true, kid?: string) {
+  async function inspect(answers: Readonly<Record<string, unknown>>, isPublic = true) {
     const listener: RequestListener = ({ url = '' }, response) => {
       const answer = { '/token': 405, ...answers }[url] ?? 404;
       if (url === '/token') response.setHeader('Allow', 'POST');
@@ -42,7 +42,7 @@ describe('the base URL', () => {
       response.end(typeof answer === 'number' ? '{}' : JSON.stringify(answer));
     };
     await using server = await listenOnLoopback(createServer(listener));
-    const findings = await inspectBaseUrl({ ...urlsOf(server.url, isPublic), kid }, true);
+    const findings = await inspectBaseUrl(urlsOf(server.url, isPublic), true);
     return findings.map(({ state, text }) => [state, text.replaceAll(server.url, '')]);
   }
 
@@ -51,15 +51,6 @@ describe('the base URL', () => {
       expect(
         await inspect({ '/metadata': { issuer: ISSUER }, '/keys': { keys: [{ kid: 'a' }, { kid: 'b' }] } }),
       ).toEqual([['ok', '/keys answers, with the keys a, b']]);
-    });
-
-    it('says whether a key is in the key set that resource servers fetch', async () => {
-      const answers = { '/metadata': { issuer: ISSUER }, '/keys': { keys: [{ kid: 'a' }, { kid: 'b' }] } };
-      const [known, unknown] = [await inspect(answers, true, 'a'), await inspect(answers, true, 'c')];
-      expect(known).toEqual([
-        ['ok', expect.stringMatching(/^the key a is among the keys at \/keys: have the resource/)],
-      ]);
-      expect(unknown).toEqual([['problem', 'the key c is not among the keys at /keys: a, b']]);
     });
 
     it('accepts a token endpoint alone if the metadata is not public', async () => {

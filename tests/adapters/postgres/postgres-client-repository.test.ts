@@ -347,22 +347,6 @@ describe('SqlClientRepository on PostgreSQL', () => {
       }
     });
 
-    it('do not disturb each other if the database cannot store one of the ids', async () => {
-      const latin = await createTestDatabase({ options: `encoding 'LATIN1' locale 'C' template template0` });
-      try {
-        await freshTables(latin);
-        await using opened = await openRepository({ url: latin.url, poolSize: 4, deadlineMs: 10_000 });
-        const { add } = clientsTable(latin);
-        for (const clientId of ids) await add({ ...A_CLIENT, clientId, clientName: clientId });
-        const asked = [...ids, '\u20ac', ...ids];
-        const found = names(await Promise.all(asked.map((id) => opened.repository.findByClientId(id))));
-        expect(found).toEqual([...ids, 'unknown', ...ids]);
-        expect(opened.readiness()).toMatchObject({ ready: true });
-      } finally {
-        await latin.drop();
-      }
-    });
-
     it('end at the deadline of each, all with the fault, if the table is locked', async () => {
       await using opened = await openRepository({ url: database.url, poolSize: 4, deadlineMs: 500 });
       await opened.repository.findByClientId('client-1');
@@ -395,11 +379,11 @@ describe('SqlClientRepository on PostgreSQL', () => {
     );
   });
 
-  it('treats a client id that the database cannot store as unknown', async () => {
+  it('does not start on a database that cannot store every client id, and says what to do', async () => {
     const latin = await createTestDatabase({ options: `encoding 'LATIN1' locale 'C' template template0` });
-    const opened = await openRepository({ url: latin.url, poolSize: 1, deadlineMs: 10_000 });
-    expect(await opened.repository.findByClientId('客户')).toEqual({ kind: 'unknown' });
-    await opened.close();
+    await expect(openRepository({ url: latin.url, poolSize: 1, deadlineMs: 10_000 })).rejects.toThrow(
+      /the encoding LATIN1, .*: create a database with encoding 'UTF8'/,
+    );
     await latin.drop();
   });
 

@@ -1,28 +1,27 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { TableChange } from '../../../adapters/postgres/database-log.ts';
 import { TableUnusable } from '../../../adapters/postgres/fault.ts';
 import { TableHealth } from '../../../adapters/postgres/table-health.ts';
 
-const LOCKED = Object.assign(new Error('canceling statement due to lock timeout'), {
-  code: '55P03',
-  severity: 'ERROR',
-});
-const UNUSABLE = new TableUnusable({ code: 'column_missing', text: 'table clients lacks the column scope' });
+const response = (code: string) => Object.assign(new Error('a message of the driver'), { code, severity: 'ERROR' });
+const LOCKED = response('55P03');
+const UNKNOWN = 'database unavailable: it cannot be used';
+const MISSING = new TableUnusable({ code: 'table_missing', text: 'table clients does not exist', fix: 'migrate' });
 const WELL = undefined;
 
-/** What the next probe finds, and how long it takes. */
+/** What each probe finds, and what it waits for; undefined: it ends at once. */
 let outcome: Error | undefined;
-let probeMs: number;
+let gate: Promise<void> | undefined;
 let prepared: boolean | Error;
-let milliseconds: number;
-let lines: TableChange[];
-/** Of each check, whether a fault was suspected. */
-let checks: (boolean | undefined)[];
 let prepares: number;
+/** Milliseconds at which the checks began. */
+let checkedAt: number[];
+let lines: TableChange[];
 let health: TableHealth;
 
 beforeEach(() => {
-  [outcome, probeMs, prepared, milliseconds, lines, checks, prepares] = [WELL, 0, false, 0, [], [], 0];
+  jest.useFakeTimers({ now: 0 });
+  [outcome, gate, prepared, prepares, checkedAt, lines] = [WELL, undefined, false, 0, [], []];
   health = new TableHealth(
     {
       async prepare() {
@@ -30,155 +29,151 @@ beforeEach(() => {
         if (prepared instanceof Error) throw prepared;
         return prepared;
       },
-      async check(isSuspected) {
-        checks.push(isSuspected);
-        milliseconds += probeMs;
+      async check() {
+        checkedAt.push(performance.now());
+        await gate;
         if (outcome !== undefined) throw outcome;
       },
     },
     (line) => lines.push(line),
-    () => milliseconds,
   );
 });
+afterEach(() => {
+  health.close();
+  jest.useRealTimers();
+});
 
-/** Probes with this outcome now, and then whenever a probe is due, for so many milliseconds. Returns how many were made. */
-async function probe(found: Error | undefined, forMs = 0): Promise<number> {
+/** From now on probes find this, for so many milliseconds. */
+async function find(found: Error | undefined, milliseconds: number): Promise<void> {
   outcome = found;
-  const end = milliseconds + forMs;
-  for (let count = 1; ; count += 1) {
-    await health.probe();
-    if (milliseconds + health.intervalMs > end) return count;
-    milliseconds += health.intervalMs;
-  }
+  await jest.advanceTimersByTimeAsync(milliseconds);
 }
 
-const events = () => lines.map(({ event }) => event);
+describe('TableHealth that starts', () => {
+  it('is ready when its table is well, and has no fault', async () => {
+    await health.start();
+    expect(health.readiness()).toEqual({ ready: true });
+    expect(lines).toEqual([]);
+  });
+
+  it('fails with the problem of a table that it may not use', async () => {
+    outcome = MISSING;
+    await expect(health.start()).rejects.toBe(MISSING);
+  });
+
+  it('goes on while the database cannot be reached, and probes until it can', async () => {
+    outcome = LOCKED;
+    await health.start();
+    const text = 'database unavailable: another session has locked a table (55P03)';
+    const fix = expect.stringContaining('pg_blocking_pids');
+    expect(health.readiness()).toEqual({ ready: false, reason: { code: '55P03', text, fix } });
+    await find(WELL, 1_000);
+    expect(health.readiness()).toEqual({ ready: true });
+    expect(lines).toEqual([{ event: 'database_unavailable', fault: LOCKED }, { event: 'database_available' }]);
+  });
+
+  it('prepares the table when the database answers first, and only then, and not again when it disappears', async () => {
+    prepared = LOCKED;
+    await health.start();
+    await find(WELL, 5_000);
+    expect(health).toMatchObject({ isThere: false, fault: LOCKED });
+    expect(checkedAt).toEqual([]);
+    prepared = true;
+    await find(WELL, 1_000);
+    expect(health).toMatchObject({ isThere: true, fault: undefined });
+    expect(lines.map(({ event }) => event)).toEqual(['database_unavailable', 'table_created', 'database_available']);
+    const before = prepares;
+    await find(MISSING, 10_000);
+    expect({ prepares, isThere: health.isThere }).toEqual({ prepares: before, isThere: true });
+  });
+});
 
 describe('TableHealth of a table that is well', () => {
-  beforeEach(() => probe(WELL).then(() => {}));
+  beforeEach(() => health.start());
 
-  it('is probed every two seconds and says nothing', async () => {
-    expect(health.intervalMs).toBe(2_000);
-    expect(await probe(WELL, 60_000)).toBe(31);
-    expect(lines).toEqual([]);
-    expect(health).toMatchObject({ isThere: true, intervalMs: 2_000, fault: undefined });
+  it('probes it every second, one probe after the other', async () => {
+    checkedAt.length = 0;
+    await find(WELL, 3_000);
+    expect(checkedAt).toEqual([1_000, 2_000, 3_000]);
+    let open = () => {};
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    await find(WELL, 10_000);
+    expect(checkedAt).toHaveLength(4);
+    open();
+    await find(WELL, 1_000);
+    expect(checkedAt).toHaveLength(5);
   });
 
   it('is well through faults of less than three seconds, one after the other', async () => {
-    for (let time = 0; time < 100; time += 1) {
-      await probe(LOCKED, 2_900);
-      expect(health).toMatchObject({ intervalMs: 250, fault: undefined });
-      await probe(WELL);
-      expect(health.intervalMs).toBe(2_000);
-      milliseconds += 100;
+    for (let time = 0; time < 20; time += 1) {
+      await find(LOCKED, 3_000);
+      expect(health.fault).toBeUndefined();
+      await find(WELL, 1_000);
     }
     expect(lines).toEqual([]);
   });
 
-  it('fails from when every probe of three seconds has failed, counted from when the first one began', async () => {
-    probeMs = 1_000;
-    const begin = milliseconds;
-    await probe(LOCKED, 1_999);
-    expect(health.fault).toBeUndefined();
-    while (health.fault === undefined) await probe(LOCKED);
-    expect(milliseconds - begin).toBeLessThanOrEqual(4_250);
-    expect(lines).toEqual([{ event: 'database_unavailable', fault: LOCKED }]);
-  });
-
-  it('is probed four times a second while a fault may pass, and every second when it has lasted', async () => {
-    await probe(LOCKED);
-    expect(health.intervalMs).toBe(250);
-    await probe(LOCKED, 3_000);
-    expect(health.intervalMs).toBe(1_000);
-  });
-
-  it('can be used again after three successful probes in half a second', async () => {
-    await probe(LOCKED, 10_000);
-    await probe(WELL);
-    expect(health.fault).toBe(LOCKED);
-    expect(await probe(WELL, 250)).toBe(2);
-    expect(health.fault).toBeUndefined();
-  });
-
-  it('cannot be used again if one of these probes fails', async () => {
-    await probe(LOCKED, 10_000);
-    await probe(WELL, 250);
-    await probe(LOCKED);
-    await probe(WELL, 250);
-    expect(health.fault).toBe(LOCKED);
-    await probe(WELL);
-    expect(health.fault).toBeUndefined();
-  });
-
-  it('has one line for each state that lasts, however often the others come and go', async () => {
-    await probe(LOCKED, 10_000);
-    for (let time = 0; time < 100; time += 1) {
-      await probe(WELL, 2_900);
-      await probe(LOCKED, 4_000);
+  it('is not ready from when every probe of three seconds has failed until one succeeds, with a line for each', async () => {
+    for (let time = 0; time < 2; time += 1) {
+      await find(LOCKED, 4_000);
+      expect(health.fault).toBe(LOCKED);
+      await find(LOCKED, 10_000);
+      await find(WELL, 1_000);
+      expect(health.fault).toBeUndefined();
     }
-    expect(events()).toEqual(['database_unavailable']);
-    await probe(WELL, 2_900);
-    expect(events()).toEqual(['database_unavailable']);
-    milliseconds += 250;
-    await probe(WELL);
-    expect(events()).toEqual(['database_unavailable', 'database_available']);
-    await probe(LOCKED, 10_000);
-    expect(events()).toEqual(['database_unavailable', 'database_available', 'database_unavailable']);
+    const [begin, end] = [{ event: 'database_unavailable', fault: LOCKED }, { event: 'database_available' }];
+    expect(lines).toEqual([begin, end, begin, end]);
   });
 
   it('reports another problem of the table when it finds it, and the same one once', async () => {
-    await probe(LOCKED, 10_000);
-    await probe(UNUSABLE, 10_000);
+    await find(LOCKED, 10_000);
+    await find(MISSING, 10_000);
     expect(lines).toEqual([
       { event: 'database_unavailable', fault: LOCKED },
-      { event: 'table_unusable', problem: UNUSABLE.message },
+      { event: 'table_unusable', problem: MISSING.message },
     ]);
-    expect(health.fault).toBe(UNUSABLE);
+    expect(health.fault).toBe(MISSING);
   });
 
   it('shows no value that a caller sent', async () => {
     const fault = Object.assign(new Error('invalid input: "a secret"'), { code: '22P02', severity: 'ERROR' });
-    await probe(fault, 10_000);
+    await find(fault, 10_000);
     expect(String(health.fault)).toBe('Error: the database refused a value');
   });
 
-  it('is probed at once when a statement has failed, and as suspected until it is well', async () => {
-    health.suspected();
-    expect(health.intervalMs).toBe(0);
-    checks.length = 0;
-    await probe(WELL, 4_000);
-    expect(checks).toEqual([true, false, false]);
-    expect(health.fault).toBeUndefined();
-    checks.length = 0;
-    await probe(LOCKED, 4_000);
-    expect(checks.shift()).toBe(false);
-    await probe(WELL, 500);
-    expect(new Set(checks)).toEqual(new Set([true]));
-    expect(health.fault).toBeUndefined();
+  it.each([
+    ['an error without a code', new Error('secret'), UNKNOWN],
+    ['an error whose code is a number', Object.assign(new Error('secret'), { code: 7 }), UNKNOWN],
+    ['what is no error', { code: 'secret' } as unknown as Error, UNKNOWN],
+    [
+      'an error of the network',
+      Object.assign(new Error('secret'), { code: 'ECONNREFUSED' }),
+      'database unavailable: nothing listens there (ECONNREFUSED)',
+    ],
+    [
+      'a timeout of the driver',
+      new Error('timeout exceeded when trying to connect'),
+      'database unavailable: the server does not answer in time',
+    ],
+    ['no connection left', response('53300'), 'database unavailable: no connection is left (53300)'],
+    ['the problem of a table', MISSING, MISSING.problem.text],
+  ])('says why it is not ready, without the message of a library: %s', async (_what, fault, text) => {
+    await find(fault, 10_000);
+    expect(health.readiness()).toMatchObject({ ready: false, reason: { text, fix: expect.any(String) } });
   });
 
-  it('is not prepared again when it disappears', async () => {
-    prepared = true;
-    await probe(new TableUnusable({ code: 'table_missing', text: 'table clients does not exist' }), 10_000);
-    expect({ prepares, isThere: health.isThere }).toEqual({ prepares: 1, isThere: true });
-  });
-});
-
-describe('TableHealth at startup', () => {
-  it('fails at once if the table cannot be used, since nothing can be lost', async () => {
-    await probe(LOCKED);
-    expect(health.fault).toBe(LOCKED);
-    expect(events()).toEqual(['database_unavailable']);
-  });
-
-  it('prepares the table when the database answers first, and only then', async () => {
-    prepared = LOCKED;
-    await probe(WELL, 5_000);
-    expect(health).toMatchObject({ isThere: false, fault: LOCKED });
-    expect(checks).toEqual([]);
-    prepared = true;
-    await probe(WELL, 5_000);
-    expect(health).toMatchObject({ isThere: true, fault: undefined });
-    expect(events()).toEqual(['database_unavailable', 'table_created', 'database_available']);
+  it('neither probes nor logs after the end, also when a probe is running', async () => {
+    let open = () => {};
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    await find(MISSING, 1_000);
+    const probes = checkedAt.length;
+    health.close();
+    open();
+    await find(MISSING, 60_000);
+    expect({ probes: checkedAt.length, lines }).toEqual({ probes, lines: [] });
   });
 });

@@ -91,8 +91,6 @@ describe('limits of the host', () => {
 describe('findings about the host', () => {
   const GB = 1_000_000_000;
 
-  const OPTIONAL = { isRequired: false };
-
   /** A new folder on a file system of 64 KB that is full; undefined where this user may not mount one. */
   function fullFolder(): (Disposable & { readonly path: string }) | undefined {
     const path = mkdtempSync(join(tmpdir(), 'full-'));
@@ -192,34 +190,33 @@ describe('findings about the host', () => {
       const [existing, fresh] = [join(folder, 'existing'), join(folder, 'fresh')];
       await writeFile(existing, '');
       for (const file of [existing, fresh])
-        expect(inspectWritableFile(file, OPTIONAL)).toMatchObject([
+        expect(inspectWritableFile('AUDIT_FILE', file)).toMatchObject([
           { text: expect.stringContaining(`${file} can be written`) },
         ]);
-      expect(inspectWritableFile(join(folder, 'none/audit.log'), OPTIONAL)).toEqual([
+      expect(inspectWritableFile('AUDIT_FILE', join(folder, 'none/audit.log'))).toEqual([
         {
           state: 'problem',
-          text: `${folder}/none/audit.log cannot be written (ENOENT)`,
+          text: `AUDIT_FILE: ${folder}/none/audit.log cannot be written (ENOENT)`,
           fix: `mkdir -p ${folder}/none, and give it to the user of the service`,
         },
       ]);
       await mkdir(join(folder, 'directory'));
-      expect(inspectWritableFile(join(folder, 'directory'), OPTIONAL)).toMatchObject([{ state: 'note' }]);
+      expect(inspectWritableFile('AUDIT_FILE', join(folder, 'directory'))).toMatchObject([{ state: 'problem' }]);
       await expect(import('node:fs/promises').then(({ stat }) => stat(fresh))).rejects.toThrow('ENOENT');
     });
 
-    it('inspectWritableFile finds that the disk of a required file is full, and that one of another file is nearly so', () => {
+    it('inspectWritableFile finds that the disk of a file is nearly full', () => {
       using full = fullFolder();
       if (full === undefined) return;
       const file = join(full.path, 'audit.log');
       expect(() => writeFileSync(file, 'a line')).toThrow('ENOSPC');
-      expect(inspectWritableFile(file, { isRequired: true })).toEqual([
+      expect(inspectWritableFile('AUDIT_FILE', file)).toEqual([
         {
-          state: 'problem',
-          text: `${file} can be written, and its disk has 0 MB left: nobody gets a token without AUDIT_FILE`,
+          state: 'note',
+          text: `${file} can be written, and its disk has 0 MB left`,
           fix: 'free space, or rotate the file',
         },
       ]);
-      expect(inspectWritableFile(file, OPTIONAL)).toMatchObject([{ state: 'note' }]);
     });
   });
 });

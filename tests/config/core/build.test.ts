@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { Writable } from 'node:stream';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createJsonLog } from '../../../adapters/log/json-log.ts';
 import { type Measure, MetricValues } from '../../../adapters/prom-client/metric-values.ts';
@@ -16,7 +15,7 @@ import { FixedClock } from '../../support/fixed-clock.ts';
 import { problemsIn } from '../../support/problems.ts';
 import { readSamples, total } from '../../support/read-samples.ts';
 
-const silent = createJsonLog(new Writable({ write: (_chunk, _encoding, done) => done() }));
+const silent = createJsonLog({ write: () => {} });
 
 /** A service in memory, with its ports closed. */
 function build(given: Given = {}): Promise<Service> {

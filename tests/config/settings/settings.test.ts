@@ -6,7 +6,7 @@ import { readKeyFile } from '../../../adapters/jwt/read-key-file.ts';
 import { readRuleCheck } from '../../../config/programs/rule-check.ts';
 import { followDatabaseUrl } from '../../../config/settings/database-url.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
-import { databaseUrlOf } from '../../../config/settings/program-database.ts';
+import { databaseOf } from '../../../config/settings/program-database.ts';
 import { settingWarnings } from '../../../config/settings/setting-warnings.ts';
 import { readSettings } from '../../../config/settings/settings.ts';
 import { settingMeantBy } from '../../../config/settings/similar-names.ts';
@@ -734,7 +734,7 @@ describe('configuration', () => {
           const environment = { CLIENT_REPOSITORY: 'postgres', [setting]: url, [variable]: value };
           const problem = `${variable}: would change what ${setting} means: write it there, or unset it`;
           expect(problemsIn(loadConfiguration(environment, read))).toEqual([problem]);
-          expect(databaseUrlOf(environment, read)).toEqual({ ok: false, problem: `${problem}.` });
+          expect(databaseOf(environment, read)).toEqual({ ok: false, problem });
         }
         const complete = PLAIN.replace('/auth', named);
         const environment = {
@@ -749,7 +749,7 @@ describe('configuration', () => {
       it('accepts PGPORT with the port that the URL means without one', () => {
         const environment = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: PLAIN, PGPORT: '5432' };
         expect(loadConfiguration(environment, read).ok).toBe(true);
-        expect(databaseUrlOf(environment, read).ok).toBe(true);
+        expect(databaseOf(environment, read).ok).toBe(true);
       });
     });
 
@@ -765,7 +765,7 @@ describe('configuration', () => {
         const environment = { CLIENT_REPOSITORY: 'postgres', [setting]: value };
         const problem = `${setting}: the file of sslrootcert cannot be read: there is no file /etc/absent.pem (ENOENT)`;
         expect(problemsIn(loadConfiguration(environment, read))).toEqual([problem]);
-        expect(databaseUrlOf(environment, read)).toEqual({ ok: false, problem: `${problem}.` });
+        expect(databaseOf(environment, read)).toEqual({ ok: false, problem });
       });
 
       it('reads all of them', () => {

@@ -1,6 +1,6 @@
 // Reads /status/data every 5 seconds while the page is visible, and shows it.
 
-import { Chart } from './charts.js';
+import { showChart } from './charts.js';
 import { FORMATS, setText, showTables, showValues } from './figures.js';
 import { findKey, lookUp } from './look-up.js';
 
@@ -12,7 +12,6 @@ const base = location.origin + location.pathname;
 const get = (path) => fetch(new URL(path, base), { signal: AbortSignal.timeout(DEADLINE_MS) });
 const byId = (id) => document.getElementById(id);
 
-const charts = [...document.querySelectorAll('figure')].map((figure) => new Chart(figure));
 /** @type {StatusData | undefined} */
 let last;
 /** Whose refusals are asked for. @type {{ client?: string, reason?: string }} */
@@ -22,7 +21,7 @@ let timer;
 /** @param {StatusData} data */
 function show(data) {
   last = data;
-  for (const chart of charts) chart.show(data.history);
+  for (const figure of document.querySelectorAll('figure')) showChart(figure, data.history);
   const view = viewOf(data);
   showValues('value', view);
   showTables(view);
