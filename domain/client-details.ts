@@ -21,7 +21,7 @@ export interface SecretMarks extends Expiring {
 
 /**
  * A secret beside the one of the registration, so that a client can change its secret without a pause. Clients files and the column
- * `details` have it as it is, with `client_secret` for `encoded`; `--json` and audit events show its {@link SHOWN_OF_SECRET}.
+ * `details` have it as it is, with `client_secret` for `encoded`; `--json` and audit events show its id, its name and its end.
  */
 export interface NamedSecret extends SecretMarks {
   /** The public part, which stands in front of the secret and a dot, and selects it: letters, digits and `-_~`. */
@@ -31,12 +31,6 @@ export interface NamedSecret extends SecretMarks {
   /** A BCrypt encoding; in memory also `{noop}` and the plain secret. Called `client_secret` in a clients file. */
   readonly encoded: string;
 }
-
-/** The fields of a secret that `--json` and audit events show. */
-export const SHOWN_OF_SECRET = ['secret_id', 'name', 'expires_at'] as const satisfies readonly Exclude<
-  keyof NamedSecret,
-  'encoded' | 'generated'
->[];
 
 /**
  * A key that verifies assertions of the client (`private_key_jwt`). Clients files and the column `details` have `expires_at` among the fields
@@ -93,16 +87,6 @@ export const DETAIL_FIELDS = {
   ...eachField((name) => name),
 } as const satisfies Record<DetailKind, string>;
 
-/** What each kind, or one entry of it, is called in messages. */
-const DETAIL_LABELS = {
-  clientSecret: 'end of the secret',
-  secrets: 'secret',
-  keys: 'key',
-  subjects: 'federated subject',
-  resources: 'resource',
-  ...eachField((name) => CLIENT_FIELDS[name].label),
-} as const satisfies Record<DetailKind, string>;
-
 /** The most entries of each kind. */
 export const DETAILS_MAX = { secrets: 2, keys: 10, subjects: 50, resources: 20 } as const;
 
@@ -118,11 +102,9 @@ export interface DetailsProblem {
   readonly rule: string;
 }
 
-/** A problem as a sentence, without a value. */
+/** A problem under the external name of its kind, such as `resources entry 0 is repeated`. */
 export function describeDetailsProblem({ kind, position, rule }: DetailsProblem): string {
-  const label = DETAIL_LABELS[kind];
-  const isNumber = position === undefined && kind in DETAILS_MAX;
-  return isNumber ? `The number of ${label}s ${rule}.` : `The ${label} ${rule}.`;
+  return `${DETAIL_FIELDS[kind]}${position === undefined ? '' : ` entry ${position}`} ${rule}`;
 }
 
 /** The details, or the first rule that they break. */

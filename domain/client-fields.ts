@@ -24,8 +24,6 @@ export interface RecordedFields extends Omit<ClientFields, 'claims'> {
 export type ClientFieldName = keyof ClientFields;
 
 interface ClientField<Value, Recorded> {
-  /** In messages. */
-  readonly label: string;
   /** Of a client that says nothing about it. */
   readonly empty: Value;
   /** The rule that a value breaks, if it breaks one: a file or a row may have anything. Never quotes the value. */
@@ -38,18 +36,16 @@ export const CLIENT_FIELDS: {
   readonly [Name in ClientFieldName]: ClientField<ClientFields[Name], RecordedFields[Name]>;
 } = {
   claims: {
-    label: 'claims',
     empty: NO_CLAIMS,
     ruleOf: ruleOfClaims,
     recorded: (claims) => Object.keys(Object(claims)),
   },
   token_lifetime_seconds: {
-    label: 'lifetime of tokens',
     empty: null,
     ruleOf: ruleOfLifetime,
     recorded: (seconds) => seconds,
   },
-  owner: { label: 'owner', empty: null, ruleOf: ruleOfOwner, recorded: (owner) => owner },
+  owner: { empty: null, ruleOf: ruleOfOwner, recorded: (owner) => owner },
 };
 
 const OWNER_MAX_LENGTH = 255;

@@ -26,8 +26,8 @@ export function isClientId(text: string): boolean {
   return length >= 1 && length <= CLIENT_ID_MAX_LENGTH && !/\p{Cc}/u.test(text);
 }
 
-/** A registration as it is stored, before its invariants are checked. */
-export interface ClientRegistrationFields {
+/** The columns of a client, as texts. */
+export interface ClientColumns {
   /** The registration's own identifier: numeric in a table, random in memory. Not the client's. */
   readonly id: string;
   readonly clientId: string;
@@ -36,6 +36,10 @@ export interface ClientRegistrationFields {
   readonly clientName: string;
   /** Space-delimited (RFC 6749 section 3.3). */
   readonly scope: string;
+}
+
+/** A registration as it is stored, before its invariants are checked. */
+export interface ClientRegistrationFields extends ClientColumns {
   /** The resources that the client may name in a token request (RFC 8707). */
   readonly resources?: readonly RegisteredResource[];
   /** Claims of the client's tokens. */
@@ -44,13 +48,8 @@ export interface ClientRegistrationFields {
   readonly tokenLifetimeSeconds?: unknown;
 }
 
-type DetailField = 'resources' | 'claims' | 'tokenLifetimeSeconds';
-
-/** The columns of a client. */
-export type ClientColumns = Omit<ClientRegistrationFields, DetailField>;
-
 /** A client to register. Storage gives it its `id`. A kind of details that is absent says nothing; an empty one says that there are none. */
-export interface NewClient extends Omit<ClientRegistrationFields, 'id' | DetailField> {
+export interface NewClient extends Omit<ClientColumns, 'id'> {
   readonly details?: Partial<ClientDetails>;
 }
 

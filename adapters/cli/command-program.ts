@@ -1,12 +1,12 @@
 import { Command, CommanderError, Option } from 'commander';
-import { EXIT, type Output, type OutputStream } from './outcome.ts';
+import { EXIT, type OutputStream } from './outcome.ts';
+import { type Closable, problemOf, type StorageTexts } from './storage-fault.ts';
 import type { OutputOptions, Terminal } from './terminal.ts';
-import { partsOf, problemOf, type StorageTexts } from './with-storage.ts';
 
 export const JSON_OPTION = new Option('--json', 'print one JSON document');
 
-/** A command, its help page and its work. */
-export interface CommandDefinition<Options extends OutputOptions = OutputOptions> {
+/** A command, its help page and its work, with what its program has for all commands. */
+export interface CommandDefinition<Parts, Options extends OutputOptions = OutputOptions> {
   /** The command that this one belongs to, such as `secrets` of `secrets add`. */
   readonly group?: string;
   /** Name and arguments, such as `show <client-id>`. */
@@ -18,10 +18,13 @@ export interface CommandDefinition<Options extends OutputOptions = OutputOptions
   readonly options: readonly Option[];
   /** What a person is asked before it runs, at a terminal; undefined if nothing is lost. `--yes` answers it. */
   asks?(options: Options, ...args: readonly string[]): string | undefined;
-  run(options: Options, ...args: readonly string[]): Promise<Output> | OutputStream;
+  run(parts: Parts, options: Options, ...args: readonly string[]): OutputStream;
 }
 
-type CommandWork<Options extends OutputOptions> = Pick<CommandDefinition<Options>, 'options' | 'asks' | 'run'>;
+type CommandWork<Parts, Options extends OutputOptions> = Pick<
+  CommandDefinition<Parts, Options>,
+  'options' | 'asks' | 'run'
+>;
 
 /** The help page of a program. */
 interface ProgramPage {
@@ -34,10 +37,11 @@ interface ProgramPage {
   readonly storageTexts?: StorageTexts;
 }
 
-/** Runs the one of these commands that the arguments name, and returns the exit code. Rejects only on a bug. */
-export function runCommand(
+/** Runs the one of these commands that the arguments name, and returns the exit code. Rejects only on a bug. @param parts are closed at its end. */
+export function runCommand<Parts extends Closable>(
   page: ProgramPage,
-  commands: readonly CommandDefinition[],
+  commands: readonly CommandDefinition<Parts>[],
+  parts: Parts,
   args: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
@@ -48,7 +52,7 @@ export function runCommand(
       .summary(summary)
       .description(description)
       .addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`);
-    defineWork(command, terminal, work, page);
+    defineWork(command, terminal, work, parts, page);
   }
   return runProgram(program, args, terminal);
 }
@@ -56,12 +60,12 @@ export function runCommand(
 /** The same for a program that is one command. */
 export function runWork<Options extends OutputOptions>(
   page: ProgramPage,
-  work: CommandWork<Options>,
+  work: CommandWork<Closable, Options>,
   args: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
   const program = createProgram(page, terminal);
-  defineWork(program, terminal, work, page);
+  defineWork(program, terminal, work, { close: async () => {} }, page);
   return runProgram(program, args, terminal);
 }
 
@@ -94,10 +98,11 @@ export async function runProgram(program: Command, args: readonly string[], term
 }
 
 /** Gives a command its options, and work whose output the terminal shows. */
-function defineWork<Options extends OutputOptions>(
+function defineWork<Parts extends Closable, Options extends OutputOptions>(
   command: Command,
   terminal: Terminal,
-  { options, asks, run }: CommandWork<Options>,
+  { options, asks, run }: CommandWork<Parts, Options>,
+  parts: Parts,
   { storageTexts }: ProgramPage,
 ): void {
   for (const option of options) command.addOption(option);
@@ -109,7 +114,7 @@ function defineWork<Options extends OutputOptions>(
       return terminal.fail(EXIT.refused, ['Nothing was changed.']);
     }
     try {
-      await terminal.show(partsOf(run(given, ...command.args)), given);
+      await terminal.show(run(parts, given, ...command.args), given).finally(() => parts.close());
     } catch (fault) {
       const { exitCode, messages } = problemOf(fault, storageTexts);
       terminal.fail(exitCode, messages);

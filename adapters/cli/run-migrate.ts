@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { Result } from '../../domain/result.ts';
 import { runWork } from './command-program.ts';
-import { EXIT, type Output, Problem } from './outcome.ts';
+import { EXIT, type OutputStream, Problem } from './outcome.ts';
 import { type OutputOptions, Terminal, type TerminalStreams } from './terminal.ts';
 
 const DESCRIPTION = `Creates and changes the tables of this service, as this version needs them, in one transaction. Runs each migration
@@ -47,7 +47,7 @@ export function runMigrate(
     new Option('--role-for <program>', 'what the role is for').choices(ROLES_FOR).default(ROLES_FOR[0]),
     new Option('--dry-run', 'change nothing, and print the statements'),
   ];
-  async function run(given: MigrateOptions): Promise<Output> {
+  async function* run(_parts: unknown, given: MigrateOptions): OutputStream {
     const { grantTo, roleFor, dryRun } = given;
     if (grantTo === undefined && roleFor !== ROLES_FOR[0]) {
       throw new Problem(EXIT.usage, '--role-for needs --grant-to <role>, which names the role.');
@@ -55,13 +55,9 @@ export function runMigrate(
     const migrated = await migrate(given);
     if (!migrated.ok) throw new Problem(EXIT.usage, migrated.problem);
     const { done, hasRoles } = migrated.value;
-    if (done.length === 0) return { document: [], text: () => '', messages: ['The database is up to date.'] };
-    if (dryRun) return { document: done, text: () => ['begin;', ...done, 'commit;'].join('\n'), messages: [] };
-    return {
-      document: done,
-      text: () => '',
-      messages: hasRoles && grantTo === undefined ? [...done, NEXT_STEP] : done,
-    };
+    if (done.length === 0) return yield { document: [], text: () => '', messages: ['The database is up to date.'] };
+    if (dryRun) return yield { document: done, text: () => ['begin;', ...done, 'commit;'].join('\n'), messages: [] };
+    yield { document: done, text: () => '', messages: hasRoles && grantTo === undefined ? [...done, NEXT_STEP] : done };
   }
   const storageTexts = ['The database cannot be migrated'] as const;
   return runWork({ ...page, storageTexts }, { options, run }, args, new Terminal(streams));

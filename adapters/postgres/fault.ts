@@ -26,8 +26,6 @@ export const SQLSTATE = {
   readOnly: /^25006$/,
   /** The value that was sent does not fit the type of its column. */
   dataException: /^22/,
-  /** The server ended this transaction, so that another one can continue. Nothing of it was done. */
-  deadlock: /^40P01$/,
   /** A data exception or a violated constraint. */
   valueRefused: /^2[23]/,
 } as const;

@@ -1,78 +1,233 @@
-import type { PlanCounts } from '../../application/ports/client-store.ts';
-import type { SqlConnection, SqlDialect } from './sql-database.ts';
+import type { ClientRow } from '../../application/client-lookup.ts';
+import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
+import type {
+  ClientChange,
+  ClientPlan,
+  PlanCounts,
+  PlanEntry,
+  PlannedAction,
+  PlannedClient,
+  PlanSource,
+  RepeatedClient,
+  StoredClient,
+  VersionedClient,
+} from '../../application/ports/client-store.ts';
+import { parseJson } from '../../domain/parse-json.ts';
+import { failure, type Result, success } from '../../domain/result.ts';
+import { documentText, requireDetails } from './client-statements.ts';
+import { planStatements } from './plan-statements.ts';
+import type { SqlConnection, SqlDatabase, SqlValue } from './sql-database.ts';
+import { endTransaction } from './transaction.ts';
 
-/** The first position of a batch, and the one behind it. */
-type Batch = readonly [number, number];
+/** Clients that one statement adds to the temporary table, within the number of parameters that a database takes. */
+const ROWS_AT_ONCE = 500;
 
-/** Stored clients that one statement looks through: it takes a small part of its deadline. */
-const RANGE_SIZE = 20_000;
+/** Clients that one statement stores: it takes a small part of its deadline. */
+const BATCH_SIZE = 2_000;
 
-const KINDS = ['added', 'changed', 'removed', 'unchanged'] as const satisfies readonly (keyof PlanCounts)[];
+const NONE: PlanCounts = { added: 0, changed: 0, replaced: 0, locked: 0, unchanged: 0, removed: 0 };
 
-/** Statements of a plan, which waits in the temporary table of an import. @param hasDetails whether `clients` has the column. */
-export function planStatements({ temporary, jsonType, bytewise, ownerOf }: SqlDialect, hasDetails: boolean) {
-  const imported = `${temporary}.imported_clients`;
-  const details = hasDetails ? 'cast(stored.details as text)' : "'{}'";
-  /** All that is stored of a client. The lengths keep the columns apart. */
-  const version = `cast(length(stored.client_secret) as text) || ' ' || cast(length(stored.client_name) as text) || ' '
-    || stored.client_secret || stored.client_name || stored.scope || coalesce(${details}, '')`;
-  const id = `client_id ${bytewise}`;
-  /** Parameter: the first id of the range, or a text before it. */
-  const rangeEnd = `select max(${id}) as "end"
-    from (select client_id from clients where ${id} >= $1 order by ${id} limit ${RANGE_SIZE}) as range`;
-  /** Parameters: the owner, and the first and the last id of a range. */
-  const owned = `stored.${id} >= $2 and stored.${id} <= $3 and ${hasDetails ? ownerOf('stored.details') : "''"} = $1
-    and not exists (select 1 from ${imported} as imported where imported.client_id = stored.client_id)`;
-  const counts = KINDS.map((kind) => `count(*) filter (where outcome = '${kind}') as "${kind}"`);
+interface PlanParts {
+  readonly database: SqlDatabase;
+  readonly connection: SqlConnection;
+  readonly hasDetails: boolean;
+  readonly read: (record: ClientRow) => StoredClient;
+  readonly recorder: ChangeRecorder<ClientChange> | undefined;
+}
+
+/** A client that waits in the temporary table. */
+interface WaitingClient extends Pick<PlanEntry, 'clientId' | 'action'> {
+  /** With spaces between. */
+  readonly changes: string;
+  /** As JSON. */
+  readonly claims: string | null;
+  readonly owner: string | null;
+}
+
+/** A plan with its own connection, since the temporary table belongs to it. */
+export class SqlClientPlan implements ClientPlan {
+  readonly #parts: PlanParts;
+  readonly #sql: ReturnType<typeof planStatements>;
+  #count = 0;
+  #isClosed = false;
+
+  private constructor(parts: PlanParts) {
+    this.#parts = parts;
+    this.#sql = planStatements(parts.database.dialect, parts.hasDetails);
+  }
+
+  /** @param parts whose connection is released by `close`, and before that if a method throws. */
+  static async start(parts: PlanParts): Promise<SqlClientPlan> {
+    const started = new SqlClientPlan(parts);
+    const { beforePlan } = parts.database.dialect;
+    await started.#run(({ run }) => run(`${beforePlan}; ${started.#sql.drop}; ${started.#sql.create}`));
+    return started;
+  }
+
+  add(clients: readonly PlannedClient[]): Promise<readonly RepeatedClient[]> {
+    return this.#run(async (connection) => {
+      const repeated: RepeatedClient[] = [];
+      for (const part of partsOf(clients)) repeated.push(...(await this.#add(connection, part)));
+      return repeated;
+    });
+  }
+
+  find(clientIds: readonly string[]): Promise<readonly VersionedClient[]> {
+    return this.#run(async (connection) => {
+      const found: VersionedClient[] = [];
+      for (const ids of partsOf(clientIds)) {
+        type Row = ClientRow & { readonly version: string };
+        const records = await connection.query<Row>(this.#sql.find(ids.length), ids);
+        found.push(...records.map(({ version, ...record }) => ({ ...this.#parts.read(record), version })));
+      }
+      return found;
+    });
+  }
+
+  async prune(owner: string): Promise<void> {
+    requireDetails(this.#parts.hasDetails, documentText({ owner }));
+    await this.#run(async (connection) => {
+      for await (const range of this.#ranges(connection)) {
+        this.#count += (await connection.query(this.#sql.prune, [owner, ...range, this.#count])).length;
+      }
+    });
+  }
+
+  count(): Promise<PlanCounts> {
+    return this.#run((connection) => this.#countIn(connection));
+  }
+
+  async *entries(...actions: readonly PlannedAction[]): AsyncGenerator<readonly PlanEntry[]> {
+    for (let last: string | undefined, isFirst = true; isFirst || last !== undefined; isFirst = false) {
+      const values = last === undefined ? [] : [last];
+      const statement = this.#sql.page(actions, last === undefined ? '' : ' and client_id > $1');
+      const page: readonly WaitingClient[] = await this.#run((connection) => connection.query(statement, values));
+      last = page.at(-1)?.clientId;
+      if (page.length > 0) yield page.map(entryOf);
+    }
+  }
+
+  apply(
+    source: PlanSource,
+    pruned?: string,
+    onCommit: () => void = () => {},
+  ): Promise<Result<PlanCounts, 'plan_outdated'>> {
+    return this.#run(async (connection) => {
+      await connection.begin('table');
+      if (await this.#isOutdated(connection, pruned)) {
+        await connection.run('rollback');
+        return failure('plan_outdated');
+      }
+      for (const batch of this.#batches()) {
+        for (const statement of [this.#sql.remove, this.#sql.change, this.#sql.insert]) {
+          await connection.query(statement, batch);
+        }
+      }
+      const counts = await this.#countIn(connection);
+      const { recorder } = this.#parts;
+      // A page is held in memory at a time.
+      const pages = this.entries('added', 'changed', 'replaced', 'locked', 'removed');
+      const { value: clients = [] } = await pages.next();
+      const change = { ...source, counts };
+      await endTransaction(connection, { ...change, clients }, recorder, async () => {
+        for await (const page of pages) recorder?.recordMore({ ...change, clients: page });
+        onCommit();
+      });
+      return success(counts);
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const { connection } = this.#parts;
+    const isDropped = await connection.run(this.#sql.drop).then(
+      () => true,
+      () => false,
+    );
+    connection.release(!isDropped);
+  }
+
+  async #add(connection: SqlConnection, clients: readonly PlannedClient[]): Promise<readonly RepeatedClient[]> {
+    const values = clients.flatMap(({ clientId, clientSecret, clientName, scope, details = {}, plan }, index) => {
+      const document = documentText(details);
+      requireDetails(this.#parts.hasDetails, document);
+      const { action, version, changes } = plan;
+      // What stays as it is takes no room.
+      const isWritten = action === 'added' || changes.length > 0;
+      const fields = isWritten ? [clientSecret, clientName, scope, document] : ['', '', '', '{}'];
+      return [this.#count + index, clientId, ...fields, action, changes.join(' '), version ?? null] as SqlValue[];
+    });
+    const first = this.#count;
+    this.#count += clients.length;
+    const added = await connection.query<{ readonly position: number }>(this.#sql.add(clients.length), values);
+    if (added.length === clients.length) return [];
+    const there = new Set(added.map(({ position }) => Number(position)));
+    const repeated: RepeatedClient[] = [];
+    for (const [index, { clientId }] of clients.entries()) {
+      if (there.has(first + index)) continue;
+      const [earlier] = await connection.query<{ readonly position: number }>(this.#sql.first, [clientId]);
+      repeated.push({ position: first + index, first: Number(earlier?.position) });
+    }
+    return repeated;
+  }
+
+  async #isOutdated(connection: SqlConnection, pruned: string | undefined): Promise<boolean> {
+    for (const batch of this.#batches()) {
+      if ((await connection.query(this.#sql.outdated, batch)).length > 0) return true;
+    }
+    if (pruned === undefined) return false;
+    for await (const range of this.#ranges(connection)) {
+      if ((await connection.query(this.#sql.others, [pruned, ...range])).length > 0) return true;
+    }
+    return false;
+  }
+
+  async #countIn(connection: SqlConnection): Promise<PlanCounts> {
+    type Row = { readonly action: PlannedAction; readonly count: number | string };
+    const rows = await connection.query<Row>(this.#sql.count);
+    return { ...NONE, ...Object.fromEntries(rows.map(({ action, count }) => [action, Number(count)])) };
+  }
+
+  /** The first position of each batch, and the one behind it. */
+  *#batches(): Generator<readonly [number, number]> {
+    for (let start = 0; start < this.#count; start += BATCH_SIZE) yield [start, start + BATCH_SIZE];
+  }
+
   /** All stored clients: the first and the last id of each range. The last one is the first of the next range too. */
-  async function* ranges(connection: SqlConnection): AsyncGenerator<readonly [string, string]> {
+  async *#ranges(connection: SqlConnection): AsyncGenerator<readonly [string, string]> {
     for (let start: string | undefined = ''; start !== undefined; ) {
-      const [range]: readonly { readonly end: string | null }[] = await connection.query(rangeEnd, [start]);
+      const [range]: readonly { readonly end: string | null }[] = await connection.query(this.#sql.rangeEnd, [start]);
       if (typeof range?.end !== 'string') return;
       yield [start, range.end];
       start = range.end === start ? undefined : range.end;
     }
   }
+
+  /** After a fault the connection is closed, which ends the transaction. */
+  async #run<Outcome>(work: (connection: SqlConnection) => Promise<Outcome>): Promise<Outcome> {
+    try {
+      return await work(this.#parts.connection);
+    } catch (fault) {
+      if (!this.#isClosed) this.#parts.connection.release(true);
+      this.#isClosed = true;
+      throw this.#parts.database.faultOf(fault);
+    }
+  }
+}
+
+function* partsOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
+  for (let start = 0; start < items.length; start += ROWS_AT_ONCE) yield items.slice(start, start + ROWS_AT_ONCE);
+}
+
+function entryOf({ clientId, action, changes, claims, owner }: WaitingClient): PlanEntry {
+  const fields = changes === '' ? [] : changes.split(' ');
+  const isSet = (field: string, value: string | null) => (action === 'added' ? value !== null : fields.includes(field));
   return {
-    /** Parameters: so many ids. */
-    find: (ids: number) => `select cast(id as text) as "id", client_id as "clientId", client_secret as "clientSecret",
-      client_name as "clientName", scope, ${details} as "details", ${version} as "version"
-      from clients as stored where client_id in (${Array.from({ length: ids }, (_, index) => `$${index + 1}`).join(', ')})`,
-    /** Adds the other clients of an owner, and returns how many. @param position of the first one. */
-    async prune(connection: SqlConnection, owner: string, position: number): Promise<number> {
-      const insert = `insert into ${imported} (position, client_id, client_secret, client_name, scope, details, outcome, changes, version)
-        select cast($4 as integer) - 1 + row_number() over (), client_id, '', '', '', cast('{}' as ${jsonType}), 'removed', '', ${version}
-        from clients as stored where ${owned} returning position`;
-      let count = 0;
-      for await (const range of ranges(connection)) {
-        count += (await connection.query(insert, [owner, ...range, position + count])).length;
-      }
-      return count;
-    },
-    /** Parameters: a batch. */
-    remove: `delete from clients where client_id in
-      (select client_id from ${imported} where outcome = 'removed' and position >= $1 and position < $2)`,
-    /** Whether a client is not as the plan found it, or the owner has one that the plan did not find. */
-    async isOutdated(
-      connection: SqlConnection,
-      batches: readonly Batch[],
-      pruned: string | undefined,
-    ): Promise<boolean> {
-      const changed = `select 1 from ${imported} as imported left join clients as stored on stored.client_id = imported.client_id
-        where imported.position >= $1 and imported.position < $2 and imported.version is distinct from (${version}) limit 1`;
-      for (const batch of batches) if ((await connection.query(changed, batch)).length > 0) return true;
-      if (pruned === undefined) return false;
-      const others = `select 1 from clients as stored where ${owned} limit 1`;
-      for await (const range of ranges(connection)) {
-        if ((await connection.query(others, [pruned, ...range])).length > 0) return true;
-      }
-      return false;
-    },
-    async countsOf(connection: SqlConnection): Promise<PlanCounts> {
-      type Row = Readonly<Record<keyof PlanCounts, number | string>>;
-      const [row] = await connection.query<Row>(`select ${counts.join(', ')} from ${imported}`);
-      const [added, changed, removed, unchanged] = KINDS.map((kind) => Number(row?.[kind]));
-      return { added, changed, removed, unchanged } as PlanCounts;
-    },
+    clientId,
+    action,
+    changes: fields,
+    ...(isSet('claims', claims) && { claims: Object.keys(Object(parseJson(claims ?? '{}'))) }),
+    ...(owner !== null && isSet('owner', owner) && { owner }),
   };
 }

@@ -3,10 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClientRow } from '../../application/client-lookup.ts';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import type {
-  ChangeableClient,
   ClientChange,
   ClientEdit,
-  ClientImport,
+  ClientPlan,
   ClientRange,
   ClientStore,
   ReadDetails,
@@ -19,7 +18,7 @@ import { parseJson } from '../../domain/parse-json.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { clientStatements, documentText, requireDetails } from './client-statements.ts';
-import { SqlClientImport } from './sql-client-import.ts';
+import { SqlClientPlan } from './sql-client-plan.ts';
 import type { SqlConnection, SqlDatabase } from './sql-database.ts';
 import { endTransaction, withConnection } from './transaction.ts';
 
@@ -30,7 +29,7 @@ export class SqlClientStore implements ClientStore {
   readonly #database: SqlDatabase;
   readonly #readDetails: ReadDetails;
   readonly #recorder: ChangeRecorder<ClientChange> | undefined;
-  #import: ClientImport | undefined;
+  #plan: ClientPlan | undefined;
 
   /** Connects at the first use. The table has to exist. */
   constructor(database: SqlDatabase, readDetails: ReadDetails, recorder?: ChangeRecorder<ClientChange>) {
@@ -72,15 +71,15 @@ export class SqlClientStore implements ClientStore {
     });
   }
 
-  async startImport(): Promise<ClientImport> {
-    await this.#import?.close();
+  async startPlan(): Promise<ClientPlan> {
+    await this.#plan?.close();
     const database = this.#database;
     try {
       const connection = await database.connect();
       const hasDetails = await database.hasDetails(connection);
       const read = (record: ClientRow) => this.#read(record);
-      this.#import = await SqlClientImport.start({ database, connection, hasDetails, read, recorder: this.#recorder });
-      return this.#import;
+      this.#plan = await SqlClientPlan.start({ database, connection, hasDetails, read, recorder: this.#recorder });
+      return this.#plan;
     } catch (fault) {
       throw database.faultOf(fault);
     }
@@ -88,21 +87,20 @@ export class SqlClientStore implements ClientStore {
 
   change<Problem>(
     clientId: string,
-    edit: (stored: ChangeableClient) => Result<ClientEdit, Problem>,
+    edit: (stored: StoredClient) => Result<ClientEdit, Problem>,
   ): Promise<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>> {
     return this.#transaction<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>>(
       async (connection, { findAndLock, update, hasDetails }, note) => {
         const before = await this.#find(connection, findAndLock, clientId);
         if (before === undefined) return failure('client_unknown');
-        const edited = edit({ ...before.client, details: before.details });
+        const edited = edit(before);
         if (!edited.ok) return edited;
         const { details: given, ...fields } = edited.value;
         if (given !== undefined && before.problem !== undefined) return failure('details_unreadable');
-        const client = { ...before.client, ...fields };
         const details = given === undefined ? before.details : withKeyIds(given);
-        const after = { ...before, client, details };
+        const after = { ...before, ...fields, details };
         if (isDeepStrictEqual(before, after)) return success(after);
-        const { clientSecret, clientName, scope } = client;
+        const { clientSecret, clientName, scope } = after;
         const document = documentText(details);
         requireDetails(hasDetails, document);
         const isWritten = hasDetails && given !== undefined;
@@ -125,7 +123,7 @@ export class SqlClientStore implements ClientStore {
   }
 
   async close(): Promise<void> {
-    await this.#import?.close();
+    await this.#plan?.close();
     await this.#database.close();
   }
 
@@ -138,8 +136,8 @@ export class SqlClientStore implements ClientStore {
 
   #read({ details: document, ...client }: ClientRow): StoredClient {
     const read = this.#readDetails(parseJson(document));
-    if (read.ok) return { client, details: withKeyIds({ ...NO_DETAILS, ...read.value }) };
-    return { client, details: NO_DETAILS, problem: `details: ${read.problem.join('; ')}` };
+    if (read.ok) return { ...client, details: withKeyIds({ ...NO_DETAILS, ...read.value }) };
+    return { ...client, details: NO_DETAILS, problem: `details: ${read.problem.join('; ')}` };
   }
 
   /** @param work calls `note` with the client that it has changed, or not at all if nothing is to be kept. */

@@ -27,14 +27,12 @@ export interface SqlDialect {
   /** The schema of temporary tables. */
   readonly temporary: string;
   /** Sets up a connection for a large temporary table. */
-  readonly beforeImport: string;
+  readonly beforePlan: string;
   /** Compares texts byte by byte. */
   readonly bytewise: string;
   /** Locks the rows of a query until the transaction ends. */
   readonly forUpdate: string;
   readonly jsonType: string;
-  /** An object of JSON with the fields of two; those of the second count. A field that is null there is left out. */
-  merged(one: string, other: string): string;
   /** The field `owner` of a column with an object; null if it has none, or is no object. */
   ownerOf(column: string): string;
 }
@@ -48,7 +46,5 @@ export interface SqlDatabase {
   hasDetails(connection: SqlConnection): Promise<boolean>;
   /** A fault of a connection, as the client store throws it: ValueRefused or DependencyUnavailable. A bug stays what it is. */
   readonly faultOf: (fault: unknown) => unknown;
-  /** Whether the database has ended a transaction so that another one can continue. Nothing of it was done. */
-  readonly isDeadlock: (fault: unknown) => boolean;
   close(): Promise<void>;
 }

@@ -1,9 +1,10 @@
 import { checkDetails, type DetailsProblem, NO_DETAILS, withoutEmpty } from '../../domain/client-details.ts';
+import type { ClientDocument } from '../../domain/client-document.ts';
 import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
 import { type AddedDetails, type ManagementParts, problemOfRules } from './change-client.ts';
-import { type DescribedClient, describeClient } from './describe-client.ts';
+import { describeClient } from './describe-client.ts';
 import { type NamedSecretRequest, newSecret, type SecretRequest } from './new-secret.ts';
 
 export interface NewClientRequest {
@@ -18,7 +19,8 @@ export interface NewClientRequest {
 }
 
 /** A client, and its secret if it has one. */
-export interface AddedClient extends DescribedClient {
+export interface AddedClient {
+  readonly client: ClientDocument;
   readonly secret?: string | undefined;
 }
 
@@ -44,5 +46,5 @@ export async function addClient(
   if (weakRule !== undefined) return failure(weakRule);
   const added = await store.add({ ...fields, clientSecret, details: withoutEmpty(details.value) });
   if (added === undefined) return failure('client_id_taken');
-  return success({ ...describeClient(added, clock.now()), secret });
+  return success({ client: describeClient(added, clock.now()), secret });
 }

@@ -8,13 +8,14 @@ import {
   type NamedSecret,
   type SecretMarks,
 } from '../../domain/client-details.ts';
+import type { ClientDocument } from '../../domain/client-document.ts';
 import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
 import { uriOf } from '../../domain/resource-indicator.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
-import type { ChangeableClient, ClientEdit, ClientStore } from '../ports/client-store.ts';
+import type { ClientEdit, ClientStore, StoredClient } from '../ports/client-store.ts';
 import type { IdGenerator } from '../ports/id-generator.ts';
-import { type DescribedClient, describeClient, hasSecretWithoutId } from './describe-client.ts';
+import { describeClient, hasSecretWithoutId } from './describe-client.ts';
 import { type NamedSecretRequest, newSecret, type SecretParts, type SecretRequest } from './new-secret.ts';
 
 /** Valid secrets that a client may have: the one in use, and the one that replaces it. */
@@ -68,7 +69,8 @@ export type ChangeProblem =
   | DetailsProblem;
 
 /** A client after a change. */
-export interface ChangedClient extends DescribedClient {
+export interface ChangedClient {
+  readonly client: ClientDocument;
   /** Whether the secret without an id is another text, such as one with a lock. */
   readonly changed: boolean;
   /** A new secret, which cannot be read again: only its hash is stored. */
@@ -85,7 +87,7 @@ export interface ManagementParts extends SecretParts {
   readonly checkRule: CheckRule;
 }
 
-type Edit = (stored: ChangeableClient) => Result<ClientEdit, ChangeProblem>;
+type Edit = (stored: StoredClient) => Result<ClientEdit, ChangeProblem>;
 
 /**
  * Changes a client, from its next request on. Tokens that it holds stay valid until they expire. Refused if the client would
@@ -107,9 +109,9 @@ export async function changeClient(
     return edited;
   });
   if (!found.ok) return found;
-  const described = describeClient(found.value, clock.now());
-  const isStillLocked = 'state' in request && request.state === 'enabled' && described.client.state === 'disabled';
-  return isStillLocked && !changed ? failure('hash_missing') : success({ ...described, changed, secret });
+  const client = describeClient(found.value, clock.now());
+  const isStillLocked = 'state' in request && request.state === 'enabled' && client.state === 'disabled';
+  return isStillLocked && !changed ? failure('hash_missing') : success({ client, changed, secret });
 }
 
 async function giving(parts: ManagementParts, request: SecretRequest | NamedSecretRequest) {
@@ -182,8 +184,8 @@ function including(
 
 function without(
   entry: RemovedDetail,
-  { clientSecret, details }: ChangeableClient,
-): Result<Partial<ChangeableClient>, ChangeProblem> {
+  { clientSecret, details }: StoredClient,
+): Result<Partial<StoredClient>, ChangeProblem> {
   const isOther = (one: object) => Object.entries(entry).some(([field, value]) => Reflect.get(one, field) !== value);
   if ('secret_id' in entry && entry.secret_id === undefined) {
     if (!hasSecretWithoutId(clientSecret)) return failure('secret_unknown');
@@ -241,13 +243,13 @@ function besideOther(added: readonly NamedSecret[], now: number): Edit {
 }
 
 /** The secrets that are valid, and everything else. */
-function withoutExpired(stored: ChangeableClient, now: number): ChangeableClient {
+function withoutExpired(stored: StoredClient, now: number): StoredClient {
   const { clientSecret, details } = hasExpired(stored.details.clientSecret ?? {}, now) ? withoutOwn(stored) : stored;
   return { ...stored, clientSecret, details: { ...details, secrets: validSecrets(details, now) } };
 }
 
 /** Without the secret that has no id, and what the details say of it. A lock stays. */
-function withoutOwn({ clientSecret, details }: Pick<ChangeableClient, 'clientSecret' | 'details'>) {
+function withoutOwn({ clientSecret, details }: Pick<StoredClient, 'clientSecret' | 'details'>) {
   const { clientSecret: _marks, ...left } = details;
   return { clientSecret: replaceSecret(clientSecret, NO_SECRET), details: left };
 }

@@ -3,7 +3,7 @@ import { CLIENT_FIELD_NAMES, type ClientFieldName, recordedFieldsOf } from '../.
 import { unlock } from '../../domain/stored-secret.ts';
 import { printableJsonText } from '../../domain/unprintable.ts';
 import type { ChangeEvent, ChangeMade } from '../ports/change-log.ts';
-import type { ClientChange, StoredClient, StoredEntry } from '../ports/client-store.ts';
+import type { ClientChange, PlanEntry, StoredClient } from '../ports/client-store.ts';
 import { describeClient } from './describe-client.ts';
 
 /** What a change did to which client, before and after. Never a secret and never a hash. */
@@ -12,12 +12,17 @@ export function clientChangeEvents(change: ClientChange, common: ChangeMade): re
   const { name: file, sha256 } = change.file;
   return [...pagesOf(change.clients)].map((clients) => {
     const ofFile = { ...common, file, sha256 };
-    if (change.kind === 'apply') {
-      const { added, changed, removed } = change.counts;
-      return { event: 'clients_applied', ...ofFile, added, changed, removed, clients };
-    }
-    const { added, replaced, locked: still_disabled } = change.counts;
-    return { event: 'clients_imported', ...ofFile, added, replaced, still_disabled, clients };
+    const { added, changed, replaced, locked, removed } = change.counts;
+    return change.kind === 'apply'
+      ? { event: 'clients_applied', ...ofFile, added, changed, removed, clients }
+      : {
+          event: 'clients_imported',
+          ...ofFile,
+          added,
+          replaced: replaced + locked,
+          still_disabled: locked,
+          clients,
+        };
   });
 }
 
@@ -29,10 +34,10 @@ export function clientChangeEvents(change: ClientChange, common: ChangeMade): re
 const CLIENTS_BYTES_MAX = 3_000;
 
 /** At least one page. */
-function* pagesOf(stored: readonly StoredEntry[]) {
+function* pagesOf(planned: readonly PlanEntry[]) {
   let page: ReturnType<typeof entryOf>[] = [];
   let bytes = 0;
-  for (const entry of stored.map(entryOf)) {
+  for (const entry of planned.map(entryOf)) {
     const added = new TextEncoder().encode(printableJsonText(JSON.stringify(entry))).length + 1;
     if (page.length > 0 && bytes + added > CLIENTS_BYTES_MAX) {
       yield page;
@@ -44,14 +49,16 @@ function* pagesOf(stored: readonly StoredEntry[]) {
   yield page;
 }
 
-function entryOf({ clientId: client_id, changes: fields, action, ...names }: StoredEntry) {
-  return { client_id, action, ...(fields.length > 0 && { fields }), ...names };
+function entryOf({ clientId: client_id, changes: fields, action, ...names }: PlanEntry) {
+  // Nobody records a client that stays as it is.
+  const done = action === 'locked' || action === 'unchanged' ? 'replaced' : action;
+  return { client_id, action: done, ...(fields.length > 0 && { fields }), ...names } as const;
 }
 
 /** None if nothing is different. */
 function eventOf(changed: ClientChange & { readonly kind: 'client' }, common: ChangeMade): readonly ChangeEvent[] {
   const [before, after] = [recorded(changed.before, common.at), recorded(changed.after, common.at)];
-  const client_id = (changed.after ?? changed.before)?.client.clientId ?? '';
+  const client_id = (changed.after ?? changed.before)?.clientId ?? '';
   if (after === undefined) return before ? [{ event: 'client_removed', ...common, client_id, before }] : [];
   if (before === undefined) return [{ event: 'client_added', ...common, client_id, after }];
   const fields = differing(before, after);
@@ -68,9 +75,8 @@ function eventOf(changed: ClientChange & { readonly kind: 'client' }, common: Ch
 
 function recorded(stored: StoredClient | undefined, now: number): RecordedClient | undefined {
   if (stored === undefined) return undefined;
-  const { client, credentials } = describeClient(stored, now);
-  const { client_name, scope, state, bcrypt_cost } = client;
-  const { secrets, keys, federated_subjects, resources } = credentials;
+  const client = describeClient(stored, now);
+  const { client_name, scope, state, bcrypt_cost, secrets, keys, federated_subjects, resources } = client;
   return {
     client_name,
     scope,
@@ -80,12 +86,12 @@ function recorded(stored: StoredClient | undefined, now: number): RecordedClient
     keys: keys.map(({ key_id, kid, expires_at }) => ({ key_id, kid, expires_at })),
     federated_subjects,
     resources,
-    ...recordedFieldsOf(credentials),
+    ...recordedFieldsOf(client),
   };
 }
 
 function secretOf(stored: StoredClient | undefined): string {
-  return unlock(stored?.client.clientSecret ?? '');
+  return unlock(stored?.clientSecret ?? '');
 }
 
 function textOf(stored: StoredClient | undefined, name: ClientFieldName): string {

@@ -2,16 +2,16 @@ import { closestTo } from '../../domain/edit-distance.ts';
 import { failure, success } from '../../domain/result.ts';
 import type { ClientRange, ImportEntry, StoredClient } from '../ports/client-store.ts';
 import { addClient, type NewClientRequest } from './add-client.ts';
-import { type ApplyParts, type PlanOptions, planClients } from './apply-clients.ts';
 import { type ChangeRequest, changeClient, type ManagementParts } from './change-client.ts';
 import { describeClient } from './describe-client.ts';
-import { type ImportOptions, importClients } from './import-clients.ts';
 import { type ListRequest, listClients } from './list-clients.ts';
+import type { PlanOptions, PlanParts } from './plan-client.ts';
+import { planClients } from './plan-clients.ts';
 
 export type ClientManagement = ReturnType<typeof createClientManagement>;
 
 /** All use cases that manage registrations, on one store. */
-export function createClientManagement(parts: ManagementParts & ApplyParts) {
+export function createClientManagement(parts: ManagementParts & PlanParts) {
   const { store, clock } = parts;
   const described = (stored: StoredClient | undefined) =>
     stored === undefined ? failure('client_unknown' as const) : success(describeClient(stored, clock.now()));
@@ -23,18 +23,13 @@ export function createClientManagement(parts: ManagementParts & ApplyParts) {
     showClient: async (clientId: string) => described(await store.find(clientId)),
     changeClient: (clientId: string, request: ChangeRequest) => changeClient(parts, clientId, request),
     /** Describes the client as it was. Tokens that it holds stay valid until they expire. */
-    removeClient: async (clientId: string) => {
-      const removed = described(await store.remove(clientId));
-      return removed.ok ? success(removed.value.client) : removed;
-    },
-    importClients: (batches: AsyncIterable<readonly ImportEntry[]>, options: ImportOptions) =>
-      importClients(parts, batches, options),
+    removeClient: async (clientId: string) => described(await store.remove(clientId)),
     planClients: (batches: AsyncIterable<readonly ImportEntry[]>, options: PlanOptions) =>
       planClients(parts, batches, options),
     /** Everything that is stored of clients, page by page, and why the service refuses a client, or null. A storage that changes meanwhile is seen as it is when a page is read. */
     async *exportClients(range: ClientRange) {
       for await (const page of store.list(range)) {
-        yield page.map((stored) => ({ ...stored, problem: describeClient(stored, clock.now()).client.problem }));
+        yield page.map((stored) => ({ ...stored, problem: describeClient(stored, clock.now()).problem }));
       }
     },
     /** The id that somebody probably meant by one that no client has. Reads two pages of clients at most. */
@@ -42,7 +37,7 @@ export function createClientManagement(parts: ManagementParts & ApplyParts) {
       const ids: string[] = [];
       for (const prefix of ['', clientId.slice(0, 2)]) {
         for await (const page of store.list({ prefix })) {
-          ids.push(...page.map(({ client }) => client.clientId));
+          ids.push(...page.map(({ clientId }) => clientId));
           break;
         }
       }

@@ -1,43 +1,23 @@
 import { methodsFor } from '../../domain/authentication-method.ts';
-import { hasExpired, type NamedSecret, SHOWN_OF_SECRET } from '../../domain/client-details.ts';
-import type {
-  ClientDocument,
-  CredentialsDocument,
-  ExpiryDocument,
-  RecordedSecret,
-} from '../../domain/client-document.ts';
+import { hasExpired, type NamedSecret } from '../../domain/client-details.ts';
+import type { ClientDocument, ExpiryDocument } from '../../domain/client-document.ts';
 import { simpleFieldsOf } from '../../domain/client-fields.ts';
-import {
-  ClientRegistration,
-  type ClientRegistrationFields,
-  describeProblem,
-} from '../../domain/client-registration.ts';
+import { ClientRegistration, describeProblem } from '../../domain/client-registration.ts';
 import { readTokenFields } from '../../domain/details-document.ts';
 import { algorithmsOf } from '../../domain/public-jwk.ts';
 import { isLocked, NO_SECRET, StoredSecret, unlock } from '../../domain/stored-secret.ts';
-import type { StoredClient, StoredDetails } from '../ports/client-store.ts';
+import type { StoredClient } from '../ports/client-store.ts';
 
-/** A client with its credentials, without any secret. */
-export interface DescribedClient {
-  readonly client: ClientDocument;
-  readonly credentials: CredentialsDocument;
-}
-
-/** Describes a client with everything that authenticates it. */
-export function describeClient(stored: StoredClient, now: number): DescribedClient {
-  return {
-    client: describe(stored),
-    credentials: describeCredentials(stored.client.clientSecret, stored.details, now),
-  };
-}
-
-/** Describes credentials, also those of a disabled client, which come back when it is enabled. */
-function describeCredentials(clientSecret: string, details: StoredDetails, now: number): CredentialsDocument {
+/** Describes a client with everything that authenticates it, also of a disabled one, for when it is enabled. */
+export function describeClient(stored: StoredClient, now: number): ClientDocument {
+  const { id, clientId: client_id, clientName: client_name, scope, clientSecret, details } = stored;
+  const problem = problemOf(stored);
   const own = hasSecretWithoutId(clientSecret) ? [details.clientSecret ?? {}] : [];
   const withoutId: readonly Partial<NamedSecret>[] = own;
   const secrets = [...withoutId, ...details.secrets].map((secret) => {
-    const bcrypt_cost = costOf(secret.encoded ?? unlock(clientSecret));
-    return { ...shownOf(secret), bcrypt_cost, expired: hasExpired(secret, now), generated: secret.generated === true };
+    const { secret_id = null, name = null, expires_at = null, encoded = unlock(clientSecret), generated } = secret;
+    const shown = { secret_id, name, expires_at, bcrypt_cost: costOf(encoded) };
+    return { ...shown, expired: hasExpired(secret, now), generated: generated === true };
   });
   const keys = details.keys.map((key) => {
     const { key_id, jwk, expires_at = null } = key;
@@ -46,6 +26,13 @@ function describeCredentials(clientSecret: string, details: StoredDetails, now: 
   });
   const isValid = ({ expired }: ExpiryDocument) => !expired;
   return {
+    id,
+    client_id,
+    client_name,
+    scope,
+    state: isLocked(clientSecret) ? 'disabled' : problem === null ? 'enabled' : 'broken',
+    bcrypt_cost: costOf(unlock(clientSecret)),
+    problem,
     authentication_methods: methodsFor({
       secret: secrets.some(isValid),
       key: keys.some(isValid),
@@ -59,28 +46,9 @@ function describeCredentials(clientSecret: string, details: StoredDetails, now: 
   };
 }
 
-/** @param secret has no field if it is the one without an id. */
-function shownOf(secret: Partial<NamedSecret>): RecordedSecret {
-  const fields = SHOWN_OF_SECRET.map((field) => [field, secret[field] ?? null]);
-  return Object.fromEntries(fields) as RecordedSecret;
-}
-
 /** Whether the column `client_secret` has a secret that can match, now or when the client is enabled. */
 export function hasSecretWithoutId(stored: string): boolean {
   return StoredSecret.parse(unlock(stored)).kind !== 'unusable';
-}
-
-function describe({ client, details, problem: ofDetails }: StoredClient): ClientDocument {
-  const problem = problemOf({ ...client, ...readTokenFields({ ...details }) }) ?? ofDetails ?? null;
-  return {
-    id: client.id,
-    client_id: client.clientId,
-    client_name: client.clientName,
-    scope: client.scope,
-    state: isLocked(client.clientSecret) ? 'disabled' : problem === null ? 'enabled' : 'broken',
-    bcrypt_cost: costOf(unlock(client.clientSecret)),
-    problem,
-  };
 }
 
 /** Null if it is not a BCrypt encoding. */
@@ -88,10 +56,10 @@ function costOf(encoded: string): number | null {
   return StoredSecret.parse(encoded).cost || null;
 }
 
-function problemOf(client: ClientRegistrationFields): string | null {
-  const registration = ClientRegistration.of(client);
+function problemOf({ details, problem, ...client }: StoredClient): string | null {
+  const registration = ClientRegistration.of({ ...client, ...readTokenFields({ ...details }) });
   if (!registration.ok) return describeProblem(registration.problem);
   const stored = unlock(client.clientSecret);
   const isUsable = costOf(stored) !== null || stored === NO_SECRET;
-  return isUsable ? null : 'client_secret must be a BCrypt encoding of cost 4 to 14';
+  return isUsable ? (problem ?? null) : 'client_secret must be a BCrypt encoding of cost 4 to 14';
 }

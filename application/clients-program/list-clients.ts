@@ -1,5 +1,4 @@
-import type { ClientDocument, CredentialsDocument } from '../../domain/client-document.ts';
-import { type ClientFields, simpleFieldsOf } from '../../domain/client-fields.ts';
+import type { ClientDocument } from '../../domain/client-document.ts';
 import { documentOf, hasWeakSecret } from '../../domain/details-document.ts';
 import type { ClientRange, ClientStore, StoredClient } from '../ports/client-store.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -11,9 +10,7 @@ export interface ListedPage {
   readonly weak: readonly string[];
 }
 
-export type ListedClient = ClientDocument &
-  Pick<CredentialsDocument, 'authentication_methods' | 'resources'> &
-  ClientFields;
+export type ListedClient = Omit<ClientDocument, 'secrets' | 'keys' | 'federated_subjects'>;
 
 export interface ListRequest extends ClientRange {
   /** Only clients of this state. */
@@ -34,21 +31,19 @@ export async function* listClients(
 ): AsyncGenerator<ListedPage> {
   let left = limit;
   for await (const stored of store.list(range)) {
+    const now = clock.now();
     const page = stored
-      .map((one) => ({ ...describeClient(one, clock.now()), isWeak: isWeak(one, clock.now()) }))
+      .map((one) => ({ client: describeClient(one, now), isWeak: isWeak(one, now) }))
       .filter(({ client }) => state === undefined || client.state === state)
       .slice(0, left);
-    const clients = page.map(({ client, credentials }) => {
-      const { authentication_methods, resources } = credentials;
-      return { ...client, authentication_methods, resources, ...simpleFieldsOf(credentials) };
-    });
-    const weak = page.flatMap((one) => (one.isWeak ? one.client.client_id : []));
+    const clients = page.map(({ client: { secrets: _s, keys: _k, federated_subjects: _f, ...listed } }) => listed);
+    const weak = page.flatMap(({ client, isWeak }) => (isWeak ? client.client_id : []));
     if (page.length > 0) yield { clients, weak };
     left -= page.length;
     if (left === 0) return;
   }
 }
 
-function isWeak({ client, details }: StoredClient, now: number): boolean {
-  return hasWeakSecret(client.clientSecret, { ...documentOf(details) }, now);
+function isWeak({ clientSecret, details }: StoredClient, now: number): boolean {
+  return hasWeakSecret(clientSecret, { ...documentOf(details) }, now);
 }

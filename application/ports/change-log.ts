@@ -11,7 +11,7 @@ export interface OfClient {
 /** What an import or an apply has done to one client. */
 interface StoredOfFile extends OfClient {
   readonly action: 'added' | 'changed' | 'replaced' | 'removed';
-  /** Of a changed one, the fields that differ, in the names of a clients file. An adopted one has `owner` among them. */
+  /** Of a changed or replaced one, the fields that differ, in the names of a clients file. An adopted one has `owner` among them. */
   readonly fields?: readonly string[];
   /** The names of the claims that it has now, if the file changes them. */
   readonly claims?: readonly string[];

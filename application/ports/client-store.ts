@@ -1,5 +1,5 @@
 import type { ClientDetails, ClientKey } from '../../domain/client-details.ts';
-import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
+import type { ClientColumns, NewClient } from '../../domain/client-registration.ts';
 import type { Result } from '../../domain/result.ts';
 
 /** The most bytes of an entry of a clients file. It bounds the memory of an import. */
@@ -13,26 +13,18 @@ export interface ClientRange {
   readonly after?: string | undefined;
 }
 
-/** A client whose id an earlier client of the same import has. Positions count from 0, in the order of adding. */
+/** A client whose id an earlier client of the same plan has. Positions count from 0, in the order of adding. */
 export interface RepeatedClient {
   readonly position: number;
   readonly first: number;
 }
 
-/** The file that an import was read from. */
-export interface ImportedFile {
+/** The file, or the folder, whose clients are planned. */
+export interface ClientsFile {
   /** Its name without the folders. */
   readonly name: string;
   /** Of all its bytes, as they were read: 64 hexadecimal digits. */
   readonly sha256: string;
-}
-
-/** How many clients an import has stored. */
-export interface ImportCounts {
-  readonly added: number;
-  readonly replaced: number;
-  /** The replaced ones that were locked, and still are. */
-  readonly locked: number;
 }
 
 /** A stored client, and the state of its row, which changes with everything that is stored of it. Only compared. */
@@ -40,44 +32,39 @@ export interface VersionedClient extends StoredClient {
   readonly version: string;
 }
 
-/** What a plan does to a client. */
+/** What can happen to a client. An import replaces what it finds; `locked` is one of these that was locked, and still is. */
+export type PlannedAction = 'added' | 'changed' | 'replaced' | 'locked' | 'unchanged' | 'removed';
+
+/** What a plan does to a client: it gets exactly these fields and details. */
 export interface PlannedClient extends NewClient {
   readonly plan: {
+    readonly action: Exclude<PlannedAction, 'removed'>;
     /** That of the client as the plan found it; undefined if there was none. */
     readonly version: string | undefined;
-    /** The fields that change; none if the client stays as it is. */
+    /** The fields that change; none if the client is new, or stays as it is. */
     readonly changes: readonly string[];
   };
 }
 
-/** How many clients a plan adds, changes, removes and leaves alone. */
-export interface PlanCounts {
-  readonly added: number;
-  readonly changed: number;
-  readonly removed: number;
-  readonly unchanged: number;
-}
+/** How many clients a plan does what to. */
+export type PlanCounts = Readonly<Record<PlannedAction, number>>;
 
-/** A client of a plan, and the fields that change. */
+/** A client of a plan, and the fields that change; the names of its claims and its owner, if they change. */
 export interface PlanEntry {
   readonly clientId: string;
+  readonly action: PlannedAction;
   readonly changes: readonly string[];
-}
-
-/** What was done to a client of a file, and the names of what it got: undefined if the file does not change that. */
-export interface StoredEntry extends PlanEntry {
-  readonly action: 'added' | 'changed' | 'replaced' | 'removed';
   readonly claims?: readonly string[];
   readonly owner?: string;
 }
 
 /**
- * Clients to store, all or none, of any number. They are invisible to everybody else until `save`. Costs this process no
- * memory for the clients that were added.
+ * What is to be done to clients, all or nothing, of any number. It is invisible to everybody else until `apply`. Costs this
+ * process no memory for the clients that were added.
  */
-export interface ClientImport {
+export interface ClientPlan {
   /** Adds a batch of clients. Those whose id was added before are not added again, and are returned. */
-  add(clients: readonly (NewClient | PlannedClient)[]): Promise<readonly RepeatedClient[]>;
+  add(clients: readonly PlannedClient[]): Promise<readonly RepeatedClient[]>;
 
   /** The stored ones of these ids, in any order. */
   find(clientIds: readonly string[]): Promise<readonly VersionedClient[]>;
@@ -85,44 +72,25 @@ export interface ClientImport {
   /** Plans to remove the clients of an owner that were not added. */
   prune(owner: string): Promise<void>;
 
-  /** What the clients that were added with a plan, and the pruned ones, come to. */
-  countPlan(): Promise<PlanCounts>;
+  count(): Promise<PlanCounts>;
 
-  /** The clients of the plan in order of their ids, byte by byte. */
-  plan(kind: keyof PlanCounts): AsyncIterable<readonly PlanEntry[]>;
+  /** The clients that something of this happens to, in order of their ids, byte by byte; also after `apply`. */
+  entries(...actions: readonly PlannedAction[]): AsyncIterable<readonly PlanEntry[]>;
 
   /**
-   * Does what was planned: a client gets exactly the given fields and details. Stores nothing and returns `plan_outdated` if a
-   * stored client of the plan is not as it was found, or a client of the owner is there that was neither added nor pruned.
+   * Does what was planned. Stores nothing and returns `plan_outdated` if a stored client of the plan is not as it was found, or
+   * a client of the owner is there that was neither added nor pruned. Of several plans, each waits for the one before.
    *
    * @param onCommit called before the commit: after a fault, nothing is stored if it was not called, and otherwise nobody knows.
    */
-  apply(
-    file: ImportedFile,
-    pruned: string | undefined,
-    onCommit?: () => void,
-  ): Promise<Result<PlanCounts, 'plan_outdated'>>;
+  apply(source: PlanSource, pruned?: string, onCommit?: () => void): Promise<Result<PlanCounts, 'plan_outdated'>>;
 
-  /**
-   * Stores all clients that were added with their details, or none. `replace` gives clients that are stored already the given
-   * secret, name and scope, and the kinds of details that are given; a locked one stays locked. `refuse` stores nothing if an
-   * id is taken, and returns the positions of such clients, in ascending order: at least one, and not all of them if there are
-   * many. Of several imports that are saved at the same time, each waits for the one before.
-   *
-   * @param file is recorded with the change. Undefined for a rehearsal: everything is tried, and nothing stored; it has no `ids`.
-   */
-  save(file: ImportedFile | undefined, existing: ExistingClients): Promise<Result<ImportCounts, readonly number[]>>;
-
-  /** The client ids of what `save` did, in order, byte by byte. `locked` ones are among the `replaced` ones. */
-  ids(kind: keyof ImportCounts): AsyncIterable<readonly string[]>;
-
-  /** Forgets what was added and not saved. */
+  /** Forgets what was added and not applied. */
   close(): Promise<void>;
 }
 
-/** A client as it is stored, with whole texts. */
-export interface StoredClient {
-  readonly client: ClientRegistrationFields;
+/** A client as it is stored, with whole texts; its secret is locked if it is disabled. */
+export interface StoredClient extends ClientColumns {
   readonly details: StoredDetails;
   /** What is wrong with the document of its details, which then has none here. */
   readonly problem?: string;
@@ -131,19 +99,22 @@ export interface StoredClient {
 /** Reads the document of details, or says what is wrong with it; never with a value. */
 export type ReadDetails = (document: unknown) => Result<Partial<ClientDetails>, readonly string[]>;
 
-/** What one transaction changed: a client before and after it, or those of a file. A new client has no `before`, a removed one no `after`. */
+/** What one transaction changed: a client before and after it, or those of a plan. A new client has no `before`, a removed one no `after`. */
 export type ClientChange =
   | { readonly kind: 'client'; readonly before?: StoredClient; readonly after?: StoredClient }
-  | (FileChange & { readonly clients: readonly StoredEntry[] });
+  | PlanChange;
 
-/** An import, or a plan. Its clients are recorded in several parts if they are many. */
-export type FileChange = { readonly file: ImportedFile } & (
-  | { readonly kind: 'import'; readonly counts: ImportCounts }
-  | { readonly kind: 'apply'; readonly counts: PlanCounts }
-);
+/** Where a plan comes from. */
+export interface PlanSource {
+  readonly kind: 'import' | 'apply';
+  readonly file: ClientsFile;
+}
 
-/** What an import does if a client is stored already. */
-export type ExistingClients = 'refuse' | 'replace';
+/** What a plan has done. Its clients are recorded in several parts if they are many. */
+export interface PlanChange extends PlanSource {
+  readonly counts: PlanCounts;
+  readonly clients: readonly PlanEntry[];
+}
 
 /** A key as it is stored. */
 export interface StoredKey extends ClientKey {
@@ -156,15 +127,10 @@ export interface StoredDetails extends ClientDetails {
   readonly keys: readonly StoredKey[];
 }
 
-type ChangeableFields = Pick<ClientRegistrationFields, 'clientSecret' | 'clientName' | 'scope'>;
-
-/** What a change of a client sees: whole texts, and the secret without an id, locked if the client is disabled. */
-export interface ChangeableClient extends ChangeableFields {
-  readonly details: StoredDetails;
-}
-
 /** The fields that a change replaces. Keys need no id: the store computes it. */
-export type ClientEdit = Partial<ChangeableFields & { readonly details: ClientDetails }>;
+export type ClientEdit = Partial<
+  Pick<ClientColumns, 'clientSecret' | 'clientName' | 'scope'> & { readonly details: ClientDetails }
+>;
 
 /** The fault of a value that breaks a rule of the storage's own, such as a constraint. Nothing was changed. */
 export class ValueRefused extends Error {
@@ -183,7 +149,7 @@ export class ValueRefused extends Error {
  * fault, since it may have been done. All throw ValueRefused, and DependencyUnavailable if the storage cannot be used, also if it has
  * no place for the details that are to be stored.
  *
- * A store that has a ChangeRecorder calls it for each change of a client, and for each import.
+ * A store that has a ChangeRecorder calls it for each change of a client, and for each plan.
  */
 export interface ClientStore {
   /**
@@ -198,13 +164,13 @@ export interface ClientStore {
   /** Stores this client with its details and returns it, or returns undefined if its id is taken. */
   add(client: NewClient): Promise<StoredClient | undefined>;
 
-  /** Starts an import. A store has at most one at a time. */
-  startImport(): Promise<ClientImport>;
+  /** Starts a plan. A store has at most one at a time. */
+  startPlan(): Promise<ClientPlan>;
 
   /** Replaces what `edit` returns, or changes nothing if it fails, and if it would replace details that cannot be read. */
   change<Problem>(
     clientId: string,
-    edit: (stored: ChangeableClient) => Result<ClientEdit, Problem>,
+    edit: (stored: StoredClient) => Result<ClientEdit, Problem>,
   ): Promise<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>>;
 
   /** Deletes the client and returns what was deleted. */

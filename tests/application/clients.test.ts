@@ -4,13 +4,13 @@ import { auditLine } from '../../adapters/log/json-audit-log.ts';
 import { bcryptEncoder, bcryptMatcher } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { secretFiles } from '../../adapters/system/secret-files.ts';
 import { RandomIdGenerator, randomSecret } from '../../adapters/system/system.ts';
-import { GENERATED_MAX, planClients } from '../../application/clients-program/apply-clients.ts';
 import type { ChangeRequest, CheckRule } from '../../application/clients-program/change-client.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
 import { describeClient } from '../../application/clients-program/describe-client.ts';
-import { type ImportOptions, importClients, PROBLEMS_MAX } from '../../application/clients-program/import-clients.ts';
 import { type ListedPage, type ListRequest, listClients } from '../../application/clients-program/list-clients.ts';
+import { GENERATED_MAX, type PlanOptions } from '../../application/clients-program/plan-client.ts';
+import { PROBLEMS_MAX, planClients } from '../../application/clients-program/plan-clients.ts';
 import type {
   ClientChange,
   ClientRange,
@@ -19,6 +19,7 @@ import type {
   StoredClient,
 } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { EncodeSecret } from '../../application/ports/new-secrets.ts';
 import { RecordChanges } from '../../application/record-changes.ts';
 import { DETAILS_MAX, NO_DETAILS } from '../../domain/client-details.ts';
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
@@ -98,14 +99,14 @@ describe('how clients are managed', () => {
 
   /** The stored secret of the client. */
   async function storedSecret(): Promise<string> {
-    return (await use.store.find('c'))?.client.clientSecret ?? '';
+    return (await use.store.find('c'))?.clientSecret ?? '';
   }
 
   describe('addClient', () => {
     it('stores a client with a hash of its secret, at the given cost, and returns the secret once', async () => {
       expect(await use.add(NEW)).toEqual({
         ok: true,
-        value: { client: ENABLED, credentials: PLAIN, secret: SECRET },
+        value: { client: { ...ENABLED, ...PLAIN }, secret: SECRET },
       });
       expect(await storedSecret()).toMatch(/^\$2b\$04\$.{53}$/);
     });
@@ -137,8 +138,8 @@ describe('how clients are managed', () => {
   describe('showClient and removeClient', () => {
     it('describe the client without its secret', async () => {
       await use.add(NEW);
-      expect(await use.show('c')).toEqual({ ok: true, value: { client: ENABLED, credentials: PLAIN } });
-      expect(await use.remove('c')).toEqual({ ok: true, value: ENABLED });
+      expect(await use.show('c')).toEqual({ ok: true, value: { ...ENABLED, ...PLAIN } });
+      expect(await use.remove('c')).toMatchObject({ ok: true, value: ENABLED });
       expect(await use.show('c')).toEqual(UNKNOWN);
       expect(await use.remove('c')).toEqual(UNKNOWN);
     });
@@ -157,15 +158,16 @@ describe('how clients are managed', () => {
     });
   });
 
-  describe('importClients', () => {
+  describe('planClients', () => {
     it('stores the clients of a file in the same storage', async () => {
       async function* batches() {
         yield [success({ ...REGISTERED_CLIENT, clientId: 'imported' })];
       }
-      const file = () => ({ name: 'clients.json', sha256: '0'.repeat(64) });
-      const imported = await use.management.importClients(batches(), { cost: COST, existing: 'refuse', file });
-      expect(imported.ok).toBe(true);
-      expect(await use.show('imported')).toMatchObject({ ok: true, value: { client: { client_id: 'imported' } } });
+      const plan = await use.management.planClients(batches(), { cost: COST, existing: 'refuse' });
+      expect(await (plan.ok && plan.value.apply({ name: 'clients.json', sha256: '0'.repeat(64) }))).toMatchObject({
+        ok: true,
+      });
+      expect(await use.show('imported')).toMatchObject({ ok: true, value: { client_id: 'imported' } });
     });
   });
 
@@ -192,7 +194,7 @@ describe('how clients are managed', () => {
       const rotated = await use.change('c', { give: { secret: 'another-secret-of-mine', cost: COST } });
       expect(rotated).toEqual({
         ok: true,
-        value: { client: ENABLED, credentials: PLAIN, changed: true, secret: 'another-secret-of-mine' },
+        value: { client: { ...ENABLED, ...PLAIN }, changed: true, secret: 'another-secret-of-mine' },
       });
       expect(await storedSecret()).not.toBe(before);
     });
@@ -270,7 +272,7 @@ describe('how clients are managed', () => {
       await use.add(NEW);
       const refused = await use.change('c', { set: { clientName: 'Renamed', scope: 'a  b' } });
       expect(refused).toMatchObject({ ok: false, problem: { field: 'scope' } });
-      expect(await use.show('c')).toMatchObject({ value: { client: ENABLED } });
+      expect(await use.show('c')).toMatchObject({ value: ENABLED });
       expect(await use.change('unknown', { set: { clientName: 'x', scope: 'read' } })).toEqual(UNKNOWN);
     });
   });
@@ -279,7 +281,7 @@ describe('how clients are managed', () => {
     const FIELDS: ClientRegistrationFields = { ...REGISTERED_CLIENT, id: '1' };
     const describe = (more: Partial<ClientRegistrationFields>, problem?: string, ofTokens: object = {}) => {
       const details = { ...NO_DETAILS, ...ofTokens };
-      return describeClient({ client: { ...FIELDS, ...more }, details, ...(problem && { problem }) }, 0).client;
+      return describeClient({ ...FIELDS, ...more, details, ...(problem && { problem }) }, 0);
     };
     const notBcrypt = 'client_secret must be a BCrypt encoding of cost 4 to 14';
     const described = (more: Partial<ClientRegistrationFields>) => {
@@ -343,7 +345,7 @@ describe('how credentials are managed', () => {
   });
 
   async function columnOf(clientId = 'c'): Promise<string | undefined> {
-    return (await store.find(clientId))?.client.clientSecret;
+    return (await store.find(clientId))?.clientSecret;
   }
 
   /** The new secret. Throws if there is none. */
@@ -362,7 +364,7 @@ describe('how credentials are managed', () => {
   async function shown() {
     const client = await use.showClient('c');
     if (!client.ok) throw new Error(client.problem);
-    return client.value.credentials;
+    return client.value;
   }
 
   describe('addClient', () => {
@@ -372,8 +374,10 @@ describe('how credentials are managed', () => {
       expect(added).toMatchObject({
         ok: true,
         value: {
-          client: { state: 'enabled', bcrypt_cost: null, problem: null },
-          credentials: {
+          client: {
+            state: 'enabled',
+            bcrypt_cost: null,
+            problem: null,
             authentication_methods: ['private_key_jwt'],
             secrets: [],
             keys: [{ key_id: KEY_ID, algorithms: ['EdDSA'] }],
@@ -726,10 +730,10 @@ describe('clientChangeEvents', () => {
   });
 
   it('records how many clients an import has stored', async () => {
-    const imported = await store.startImport();
-    await imported.add([A_CLIENT]);
+    const plan = await store.startPlan();
+    await plan.add([{ ...A_CLIENT, plan: { action: 'added', version: undefined, changes: [] } }]);
     const file = { name: 'clients.json', sha256: 'a'.repeat(64) };
-    await imported.save(file, 'refuse');
+    await plan.apply({ kind: 'import', file });
     const clients = [{ client_id: A_CLIENT.clientId, action: 'added' }];
     const counts = { added: 1, replaced: 0, still_disabled: 0, clients };
     const { name, sha256 } = file;
@@ -738,7 +742,7 @@ describe('clientChangeEvents', () => {
 
   it('names every client of a large import, in lines that are short enough not to mix with others', () => {
     const file = { name: 'x'.repeat(255), sha256: 'a'.repeat(64) };
-    const counts = { added: 0, changed: 1_000, removed: 0, unchanged: 0 };
+    const counts = { added: 0, changed: 1_000, replaced: 0, locked: 0, unchanged: 0, removed: 0 };
     const linesOf = (clientId: string, count: number, claims: readonly string[], owner: string) => {
       const entry = {
         action: 'changed',
@@ -774,7 +778,7 @@ describe('clientChangeEvents', () => {
     await store.change(ID, (stored) => success(stored));
     await store.change(ID, () => failure('a problem'));
     expect(changeLog.events()).toHaveLength(1);
-    const same: StoredClient = { client: { ...A_CLIENT, id: '1' }, details: NO_DETAILS };
+    const same: StoredClient = { ...A_CLIENT, id: '1', details: NO_DETAILS };
     const common = { at: NOW, change_id: 'a change', database_role: undefined };
     expect(clientChangeEvents({ kind: 'client', before: same, after: same }, common)).toEqual([]);
   });
@@ -799,7 +803,7 @@ describe('clientChangeEvents', () => {
       },
     };
     const parts = { changeLog: full, clock: new FixedClock(NOW), ids: new RandomIdGenerator() };
-    const removal: ClientChange = { kind: 'client', before: { client: { ...A_CLIENT, id: '1' }, details: NO_DETAILS } };
+    const removal: ClientChange = { kind: 'client', before: { ...A_CLIENT, id: '1', details: NO_DETAILS } };
     const both = new RecordChanges<ClientChange>(parts, (made, common) => [
       ...clientChangeEvents(made, common),
       ...clientChangeEvents(made, common),
@@ -818,7 +822,7 @@ describe('clientChangeEvents', () => {
     };
     const parts = { changeLog: full, clock: new FixedClock(NOW), ids: new RandomIdGenerator() };
     const parted = new RecordChanges<ClientChange>(parts, clientChangeEvents);
-    const removal: ClientChange = { kind: 'client', before: { client: { ...A_CLIENT, id: '1' }, details: NO_DETAILS } };
+    const removal: ClientChange = { kind: 'client', before: { ...A_CLIENT, id: '1', details: NO_DETAILS } };
     parted.record(removal, undefined);
     expect(() => parted.recordMore(removal)).toThrow('no space left');
     parted.unconfirmed();
@@ -837,7 +841,7 @@ describe('clientChangeEvents', () => {
   });
 });
 
-describe('importClients', () => {
+describe('planClients', () => {
   const COST = 4;
   const HASH = REGISTERED_CLIENT.clientSecret;
   const SUBJECT = { issuer: 'https://issuer.example', subject: 'a', claims: { '/team': 'b' } };
@@ -851,21 +855,25 @@ describe('importClients', () => {
     return { clientId, clientSecret: HASH, clientName: 'A client', scope: 'read', ...more };
   }
 
-  const file = () => ({ name: 'clients.json', sha256: '0'.repeat(64) });
+  const file = { name: 'clients.json', sha256: '0'.repeat(64) };
 
-  /** Imports batches of valid clients, or of other entries. */
-  function importAll(
+  function partsWith(encodeSecret: EncodeSecret = bcryptEncoder(atOnce)) {
+    const secrets = { encodeSecret, generateSecret: randomSecret, matchSecret: bcryptMatcher(atOnce), secretFiles };
+    return { store, checkRule, clock: new FixedClock(), ...secrets };
+  }
+
+  /** Imports batches of valid clients, or of other entries, and returns the plan or what is wrong with it. */
+  async function importAll(
     batches: readonly (readonly (NewClient | ImportEntry)[])[],
-    existing: ImportOptions['existing'] = 'refuse',
+    existing: PlanOptions['existing'] = 'refuse',
   ) {
     async function* entries() {
       for (const batch of batches) yield batch.map((entry) => ('ok' in entry ? entry : success(entry)));
     }
-    return importClients({ store, encodeSecret: bcryptEncoder(atOnce), checkRule }, entries(), {
-      cost: COST,
-      existing,
-      file,
-    });
+    const planned = await planClients(partsWith(), entries(), { cost: COST, existing });
+    if (!planned.ok) return planned;
+    const applied = await planned.value.apply(file);
+    return applied.ok ? planned : applied;
   }
 
   it('plans to generate at most so many secrets, since they wait in memory', async () => {
@@ -874,20 +882,11 @@ describe('importClients', () => {
       async function* entries() {
         yield Array.from({ length: count }, (_, n) => success(to(n)));
       }
-      const sources = {
-        clock: new FixedClock(),
-        generateSecret: randomSecret,
-        secretFiles,
-        matchSecret: bcryptMatcher(atOnce),
-      };
-      const options = {
-        cost: COST,
-        owner: undefined,
-        unowned: 'refuse',
-        others: 'keep',
-        onCompared: () => {},
-      } as const;
-      return planClients({ store, encodeSecret: async () => HASH, checkRule, ...sources }, entries(), options);
+      return planClients(
+        partsWith(async () => HASH),
+        entries(),
+        { cost: COST, existing: 'match' },
+      );
     };
     expect(await plan(GENERATED_MAX)).toMatchObject({ ok: true, value: { counts: { added: GENERATED_MAX } } });
     const text = `client_secret.generate is for at most ${GENERATED_MAX} clients at once: split the file`;
@@ -895,7 +894,7 @@ describe('importClients', () => {
   });
 
   async function storedIds(): Promise<readonly string[]> {
-    return (await collect(store.list({ prefix: '' }))).map(({ client }) => client.clientId);
+    return (await collect(store.list({ prefix: '' }))).map(({ clientId }) => clientId);
   }
 
   const bad = (position: number): ImportEntry => failure([{ position, text: 'is bad' }]);
@@ -903,40 +902,40 @@ describe('importClients', () => {
   it('stores the clients of all batches, and names them', async () => {
     const imported = await importAll([[client('b'), client('a')], [], [client('c')]]);
     expect(imported).toMatchObject({ ok: true, value: { counts: { added: 3, replaced: 0, locked: 0 } } });
-    expect(imported.ok && (await collect(imported.value.ids('added')))).toEqual(['a', 'b', 'c']);
+    const added = imported.ok ? await collect(imported.value.entries('added')) : [];
+    expect(added.map(({ clientId }) => clientId)).toEqual(['a', 'b', 'c']);
     expect(await storedIds()).toEqual(['a', 'b', 'c']);
   });
 
   it('hashes plain secrets at the given cost, and stores BCrypt encodings as they are', async () => {
     const prefixed = client('prefixed', { clientSecret: `{bcrypt}${HASH}` });
     await importAll([[client('plain', { clientSecret: '{noop}a-secret' }), client('hashed'), prefixed]]);
-    expect((await store.find('prefixed'))?.client).toMatchObject(prefixed);
+    expect(await store.find('prefixed')).toMatchObject(prefixed);
     const [, plain, hashed] = (await collect(store.list({ prefix: '' }))).toReversed();
-    expect(plain?.client).toMatchObject({
+    expect(plain).toMatchObject({
       ...client('plain'),
       clientSecret: expect.stringMatching(/^\$2b\$04\$.{53}$/),
     });
-    expect(hashed?.client).toMatchObject(client('hashed'));
+    expect(hashed).toMatchObject(client('hashed'));
   });
 
-  it('sends no plain secret to the store in a rehearsal, since what is rolled back stays in its files', async () => {
+  it('sends no plain secret to the store if the plan is only shown, since what is forgotten stays in its files', async () => {
     const sent: string[] = [];
-    const rehearsed = {
-      startImport: async () => {
-        const started = await store.startImport();
-        const add: typeof started.add = (clients) => {
+    const shown = {
+      startPlan: async () => {
+        const plan = await store.startPlan();
+        const add: typeof plan.add = (clients) => {
           sent.push(...clients.map(({ clientSecret }) => clientSecret));
-          return started.add(clients);
+          return plan.add(clients);
         };
-        return { add, save: started.save.bind(started), ids: started.ids.bind(started) };
+        return { add, find: plan.find.bind(plan), count: plan.count.bind(plan) };
       },
     } as typeof store;
     const entries = (async function* () {
       yield [success(client('plain', { clientSecret: '{noop}a-secret' }))];
     })();
-    const options = { cost: COST, existing: 'refuse', file: undefined } as const;
-    const parts = { store: rehearsed, encodeSecret: bcryptEncoder(atOnce), checkRule };
-    const imported = await importClients(parts, entries, options);
+    const options = { cost: undefined, existing: 'refuse' } as const;
+    const imported = await planClients({ ...partsWith(), store: shown }, entries, options);
     expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1 } } });
     expect(sent).toEqual([expect.stringMatching(/^\$2b\$10\$\.{53}$/)]);
   });
@@ -953,9 +952,39 @@ describe('importClients', () => {
     await store.change('b', secretEdit(lock));
     const renamed = [client('a', { clientName: 'New', scope: 'write' }), client('b'), client('c')];
     const imported = await importAll([renamed], 'replace');
-    expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1, replaced: 2, locked: 1 } } });
-    expect((await store.find('a'))?.client).toMatchObject({ clientName: 'New', scope: 'write' });
-    expect((await store.find('b'))?.client.clientSecret).toBe(`!${HASH}`);
+    expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1, replaced: 1, locked: 1 } } });
+    expect(await store.find('a')).toMatchObject({ clientName: 'New', scope: 'write' });
+    expect((await store.find('b'))?.clientSecret).toBe(`!${HASH}`);
+  });
+
+  it('counts as still disabled only what was locked before', async () => {
+    await importAll([[client('a', { clientSecret: lock(HASH) }), client('b')]]);
+    const both = ['a', 'b'].map((id) => client(id, { clientSecret: lock(HASH) }));
+    expect(await importAll([both], 'replace')).toMatchObject({ value: { counts: { replaced: 1, locked: 1 } } });
+    expect((await store.find('b'))?.clientSecret).toBe(lock(HASH));
+  });
+
+  it('changes nothing if a registered client was changed after the file was compared with it', async () => {
+    await importAll([[client('a')]]);
+    async function* entries() {
+      yield [success(client('a', { clientName: 'New' })), success(client('b'))];
+    }
+    const planned = await planClients(partsWith(), entries(), { cost: COST, existing: 'replace' });
+    await store.change('a', secretEdit(lock));
+    const text = 'Clients were changed meanwhile: run this again.';
+    expect(await (planned.ok && planned.value.apply(file))).toEqual(failure(text));
+    expect(await store.find('a')).toMatchObject({ clientName: 'A client', clientSecret: lock(HASH) });
+    expect(await storedIds()).toEqual(['a']);
+  });
+
+  it('keeps the stored encoding of a plain secret that is the same', async () => {
+    const secret = (text: string) => client('a', { clientSecret: `{noop}${text}` });
+    await importAll([[secret('a-secret')]]);
+    const before = (await store.find('a'))?.clientSecret;
+    await importAll([[secret('a-secret')]], 'replace');
+    expect((await store.find('a'))?.clientSecret).toBe(before);
+    await importAll([[secret('another-secret')]], 'replace');
+    expect((await store.find('a'))?.clientSecret).not.toBe(before);
   });
 
   it('refuses an id that an earlier entry has, with the positions of both', async () => {
@@ -981,7 +1010,7 @@ describe('importClients', () => {
     expect(await storedIds()).toEqual([]);
   });
 
-  it('stores details, hashes the plain ones of the secrets, and sends none of them in a rehearsal', async () => {
+  it('stores details, and hashes the plain ones of the secrets', async () => {
     const secrets = [{ secret_id: 'id', name: 'of spring', encoded: '{noop}id.plain' }];
     const given = client('a', { clientSecret: NO_SECRET, details: { secrets, subjects: [SUBJECT] } });
     expect((await importAll([[given]])).ok).toBe(true);
@@ -1023,8 +1052,7 @@ describe('importClients', () => {
         yield batch;
       }
     }
-    const parts = { store, encodeSecret: bcryptEncoder(atOnce), checkRule };
-    const imported = await importClients(parts, counted(), { cost: COST, existing: 'refuse', file });
+    const imported = await planClients(partsWith(), counted(), { cost: COST, existing: 'refuse' });
     const positions = Array.from({ length: PROBLEMS_MAX }, (_, position) => ({ position, text: 'is bad' }));
     expect(imported).toEqual(failure(positions));
     expect(read).toBe(2);
@@ -1043,7 +1071,7 @@ describe('listClients', () => {
   const ALL: ListRequest = { prefix: '' };
 
   function stored(clientId: string, more: Partial<ClientRegistrationFields> = {}): StoredClient {
-    return { client: { ...REGISTERED_CLIENT, id: '1', clientId, ...more }, details: NO_DETAILS };
+    return { ...REGISTERED_CLIENT, id: '1', clientId, ...more, details: NO_DETAILS };
   }
   const disabled = (clientId: string) => stored(clientId, { clientSecret: `!${REGISTERED_CLIENT.clientSecret}` });
 

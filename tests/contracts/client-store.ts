@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import type {
-  ChangeableClient,
   ClientChange,
   ClientEdit,
-  ClientImport,
+  ClientPlan,
   ClientStore,
-  ExistingClients,
+  PlannedAction,
+  PlannedClient,
   StoredClient,
   StoredDetails,
 } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { type ClientDetails, type NamedSecret, NO_DETAILS } from '../../domain/client-details.ts';
-import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
+import type { ClientColumns, NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
 import { collect } from '../support/collect.ts';
@@ -50,7 +50,10 @@ const DETAILS: ClientDetails = {
 const CLAIM_NAMES = expect.arrayContaining(['tenant', 'groups', 'limits']);
 const STORED_DETAILS = { ...DETAILS, keys: [{ jwk: A_KEY, expires_at: 2_000_000_001, key_id: A_KEY_ID }] };
 
-export const A_FILE = { name: 'clients.json', sha256: '0'.repeat(64) };
+const A_FILE = { name: 'clients.json', sha256: '0'.repeat(64) };
+export const A_SOURCE = { kind: 'import', file: A_FILE } as const;
+const AN_APPLY = { kind: 'apply', file: A_FILE } as const;
+export const NONE = { added: 0, changed: 0, replaced: 0, locked: 0, unchanged: 0, removed: 0 };
 
 /** Keeps what a store tells it, and refuses the changes of some client ids. */
 class ListingRecorder implements ChangeRecorder<ClientChange> {
@@ -95,124 +98,91 @@ export function describeClientStore(
     });
 
     it('stores a client unchanged with its own id, and finds it', async () => {
-      expect(await store.add(A_CLIENT)).toEqual({ client: stored(A_CLIENT), details: NO_DETAILS });
-      expect(await store.add(ANOTHER)).toMatchObject({ client: stored(ANOTHER) });
+      expect(await store.add(A_CLIENT)).toEqual({ ...stored(A_CLIENT), details: NO_DETAILS });
+      expect(await store.add(ANOTHER)).toMatchObject({ ...stored(ANOTHER) });
       expect(await clientsOf('client-1')).toEqual([stored(A_CLIENT)]);
       expect(new Set((await list()).map(({ id }) => id)).size).toBe(2);
     });
 
-    it('imports clients unchanged, in several batches, and names them in order', async () => {
-      const clients = await store.startImport();
-      expect(await clients.add([ANOTHER])).toEqual([]);
-      expect(await clients.add([A_CLIENT, { ...A_CLIENT, clientId: 'Z' }])).toEqual([]);
+    it('stores the clients of a plan unchanged, in several batches, and names them in order', async () => {
+      const plan = await store.startPlan();
+      expect(await plan.add([added(ANOTHER)])).toEqual([]);
+      expect(await plan.add([added(A_CLIENT), added({ ...A_CLIENT, clientId: 'Z' })])).toEqual([]);
       expect(await list()).toEqual([]);
-      expect(await clients.save(A_FILE, 'refuse')).toEqual({ ok: true, value: { added: 3, replaced: 0, locked: 0 } });
-      expect(await idsOf(clients, 'added')).toEqual(['Z', 'client-1', 'client-2']);
-      expect(await idsOf(clients, 'replaced')).toEqual([]);
+      expect(await plan.apply(A_SOURCE)).toEqual(success({ ...NONE, added: 3 }));
+      expect(await idsOf(plan, 'added')).toEqual(['Z', 'client-1', 'client-2']);
+      expect(await idsOf(plan, 'replaced')).toEqual([]);
       expect(await clientsOf('client-2')).toEqual([stored(ANOTHER)]);
     });
 
-    it('imports more clients than one batch or page holds', async () => {
+    it('stores more clients than one batch or page holds', async () => {
       const many = Array.from({ length: 5_003 }, (_, number) => ({ ...A_CLIENT, clientId: String(number) }));
-      const clients = await store.startImport();
-      expect(await clients.add(many)).toEqual([]);
-      expect(await clients.save(A_FILE, 'refuse')).toMatchObject({ value: { added: 5_003 } });
+      const plan = await store.startPlan();
+      expect(await plan.add(many.map(added))).toEqual([]);
+      expect(await plan.apply(A_SOURCE)).toMatchObject({ value: { added: 5_003 } });
       const ids = many.map(({ clientId }) => clientId).sort();
-      expect(await idsOf(clients, 'added')).toEqual(ids);
+      expect(await idsOf(plan, 'added')).toEqual(ids);
       expect((await list()).map(({ clientId }) => clientId)).toEqual(ids);
-      await importAll(many.slice(1_000), 'replace');
+      expect(await storeAll(many.slice(1_000))).toMatchObject({ value: { replaced: 4_003 } });
       expect(await list()).toHaveLength(5_003);
     });
 
-    it('imports clients with their details, and exports both unchanged', async () => {
-      await importAll([ANOTHER, { ...A_CLIENT, details: DETAILS }]);
+    it('stores clients with their details, and lists both unchanged', async () => {
+      await storeAll([ANOTHER, { ...A_CLIENT, details: DETAILS }]);
       expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
       expect(await exported()).toMatchObject([
-        { client: stored(A_CLIENT), details: DETAILS },
-        { client: stored(ANOTHER), details: NO_DETAILS },
+        { ...stored(A_CLIENT), details: DETAILS },
+        { ...stored(ANOTHER), details: NO_DETAILS },
       ]);
-      expect(await exported('client-2')).toMatchObject([{ client: { clientId: 'client-2' } }]);
+      expect(await exported('client-2')).toMatchObject([{ clientId: 'client-2' }]);
     });
 
-    it('replaces the kinds of details that an import gives, also by none, and keeps the others', async () => {
-      await importAll([
-        { ...A_CLIENT, details: DETAILS },
-        { ...ANOTHER, details: DETAILS },
-      ]);
-      const keys = [{ jwk: ANOTHER_KEY }];
-      await importAll([{ ...A_CLIENT, details: { keys, subjects: [] } }, ANOTHER], 'replace');
-      expect(await detailsOf('client-1')).toMatchObject({ ...DETAILS, keys, subjects: [] });
-      expect(await detailsOf('client-2')).toEqual(STORED_DETAILS);
-      const claims = { plan: null };
-      await importAll([{ ...A_CLIENT, details: { claims, token_lifetime_seconds: null } }], 'replace');
-      expect(await detailsOf('client-1')).toMatchObject({
-        ...DETAILS,
-        keys,
-        subjects: [],
-        claims,
-        token_lifetime_seconds: null,
-      });
-      expect(Object.keys((await detailsOf('client-1')).claims)).toEqual(['plan']);
-      await importAll([{ ...A_CLIENT, details: DETAILS }], 'replace');
-      expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
-    });
-
-    it('stores no details of an import that is refused or only rehearsed', async () => {
-      await store.add(A_CLIENT);
-      await importAll([{ ...ANOTHER, details: DETAILS }, A_CLIENT]);
-      const clients = await store.startImport();
-      await clients.add([{ ...A_CLIENT, details: DETAILS }]);
-      expect(await clients.save(undefined, 'replace')).toMatchObject({ ok: true });
-      await clients.close();
-      expect(await exported()).toMatchObject([{ client: { clientId: 'client-1' }, details: NO_DETAILS }]);
-    });
-
-    it('exports more clients than a page holds, each once and with its own details', async () => {
+    it('lists more clients than a page holds, each once and with its own details', async () => {
       const many = Array.from({ length: 1_203 }, (_, number) => ({
         ...A_CLIENT,
         clientId: `client-${number}`,
         details: { resources: [`https://api.example/${number}`] },
       }));
-      await importAll(many);
+      await storeAll(many);
       const found = await exported();
       const sorted = many.toSorted((one, other) => (one.clientId < other.clientId ? -1 : 1));
-      expect(found.map(({ client, details }) => [client.clientId, details.resources])).toEqual(
+      expect(found.map(({ clientId, details }) => [clientId, details.resources])).toEqual(
         sorted.map(({ clientId, details }) => [clientId, details.resources]),
       );
     });
 
-    it('stores nothing of an import that is closed', async () => {
-      const clients = await store.startImport();
-      await clients.add([A_CLIENT]);
-      await clients.close();
+    it('stores nothing of a plan that is closed', async () => {
+      const plan = await store.startPlan();
+      await plan.add([added(A_CLIENT)]);
+      await plan.close();
       expect(await list()).toEqual([]);
     });
 
     it('stores nothing if it is given no clients', async () => {
-      const nothing = { ok: true, value: { added: 0, replaced: 0, locked: 0 } };
-      expect(await importAll([])).toEqual(nothing);
-      expect(await importAll([], 'replace')).toEqual(nothing);
+      expect(await storeAll([])).toEqual(success(NONE));
     });
 
-    it('returns clients of an import that repeat an id, with both positions, in one batch or in two', async () => {
-      const clients = await store.startImport();
-      expect(await clients.add([A_CLIENT, ANOTHER, A_CLIENT])).toEqual([{ position: 2, first: 0 }]);
-      expect(await clients.add([{ ...A_CLIENT, clientId: 'new' }, ANOTHER])).toEqual([{ position: 4, first: 1 }]);
+    it('returns clients of a plan that repeat an id, with both positions, in one batch or in two', async () => {
+      const plan = await store.startPlan();
+      expect(await plan.add([A_CLIENT, ANOTHER, A_CLIENT].map(added))).toEqual([{ position: 2, first: 0 }]);
+      expect(await plan.add([added({ ...A_CLIENT, clientId: 'new' }), added(ANOTHER)])).toEqual([
+        { position: 4, first: 1 },
+      ]);
     });
 
     it('stores clients that break a rule of the service', async () => {
       const broken = { clientId: '', clientSecret: '', clientName: '', scope: '' };
       await store.add(broken);
       expect(await list()).toEqual([stored(broken)]);
-      await importAll([{ ...broken, clientId: ' ' }, broken], 'replace');
+      await storeAll([{ ...broken, clientId: ' ' }, broken]);
       expect(await list()).toEqual([stored(broken), stored({ ...broken, clientId: ' ' })]);
     });
 
     it('lists only ids that begin with a text, and only those behind an id', async () => {
       const ids = ['A%', 'A%1', 'A_', 'A_1', 'Ab', 'a_', '\\'];
-      await importAll(ids.map((clientId) => ({ ...A_CLIENT, clientId })));
+      await storeAll(ids.map((clientId) => ({ ...A_CLIENT, clientId })));
       const listed = async (prefix: string, after?: string) =>
-        (await collect(store.list({ prefix, after }))).map(({ client }) => client.clientId);
+        (await collect(store.list({ prefix, after }))).map(({ clientId }) => clientId);
       expect(await listed('A')).toEqual(['A%', 'A%1', 'A_', 'A_1', 'Ab']);
       expect(await listed('A_')).toEqual(['A_', 'A_1']);
       expect(await listed('A%')).toEqual(['A%', 'A%1']);
@@ -225,7 +195,7 @@ export function describeClientStore(
 
     it('lists clients by their ids, byte by byte', async () => {
       const ids = ['', 'B', 'Z', 'a', 'a ', 'aa', 'b', 'é', '\uffee', '\u{1F511}'];
-      await importAll(ids.toReversed().map((clientId) => ({ ...A_CLIENT, clientId })));
+      await storeAll(ids.toReversed().map((clientId) => ({ ...A_CLIENT, clientId })));
       expect((await list()).map(({ clientId }) => clientId)).toEqual(ids);
     });
 
@@ -237,7 +207,7 @@ export function describeClientStore(
         expect(await store.remove(clientId)).toBeUndefined();
         expect(await store.change(clientId, secretEdit(lock))).toEqual({ ok: false, problem: 'client_unknown' });
         expect(await store.add({ ...A_CLIENT, clientId })).toMatchObject({
-          client: stored({ ...A_CLIENT, clientId }),
+          ...stored({ ...A_CLIENT, clientId }),
         });
         expect(await clientsOf('client-1')).toEqual([stored(A_CLIENT)]);
       },
@@ -249,54 +219,14 @@ export function describeClientStore(
       expect(await list()).toEqual([stored(A_CLIENT)]);
     });
 
-    it('refuses to import ids that are registered already, returns their positions, and stores none of the clients', async () => {
-      await store.add(A_CLIENT);
-      const before = await list();
-      const refused = await importAll([ANOTHER, { ...A_CLIENT, clientName: 'Renamed' }]);
-      expect(refused).toEqual({ ok: false, problem: [1] });
-      expect(await list()).toEqual(before);
-      expect((await importAll([ANOTHER])).ok).toBe(true);
-    });
-
-    it('replaces secret, name and scope of stored clients, and keeps their ids', async () => {
-      await store.add(A_CLIENT);
-      const [before] = await clientsOf('client-1');
-      const renamed = { ...A_CLIENT, clientSecret: 'new', clientName: 'Renamed', scope: 'admin' };
-      const clients = await store.startImport();
-      await clients.add([ANOTHER, renamed]);
-      const saved = await clients.save(A_FILE, 'replace');
-      expect(saved).toEqual({ ok: true, value: { added: 1, replaced: 1, locked: 0 } });
-      expect(await idsOf(clients, 'added')).toEqual(['client-2']);
-      expect(await idsOf(clients, 'replaced')).toEqual(['client-1']);
-      expect(await clientsOf('client-1')).toEqual([{ ...renamed, id: before?.id, clientSecret: 'new' }]);
-      expect(await clientsOf('client-2')).toEqual([stored(ANOTHER)]);
-    });
-
-    it('keeps a locked client locked when it is replaced', async () => {
-      await store.add({ ...A_CLIENT, clientSecret: lock(HASH) });
-      await store.add(ANOTHER);
-      const clients = await store.startImport();
-      await clients.add([{ ...A_CLIENT, clientSecret: '$2b$new' }, ANOTHER]);
-      expect(await clients.save(A_FILE, 'replace')).toMatchObject({ value: { added: 0, replaced: 2, locked: 1 } });
-      expect(await idsOf(clients, 'locked')).toEqual(['client-1']);
-      expect(await secretOf('client-1')).toBe('!$2b$new');
-    });
-
-    it('counts as still locked only what was locked before', async () => {
-      await importAll([{ ...A_CLIENT, clientSecret: lock(HASH) }, ANOTHER]);
-      const clients = [A_CLIENT, ANOTHER].map((client) => ({ ...client, clientSecret: lock(HASH) }));
-      expect(await importAll(clients, 'replace')).toMatchObject({ value: { added: 0, replaced: 2, locked: 1 } });
-      expect(await secretOf('client-2')).toBe(lock(HASH));
-    });
-
     it('changes a secret and nothing else', async () => {
-      await importAll([A_CLIENT, ANOTHER]);
+      await storeAll([A_CLIENT, ANOTHER]);
       const changed = await store.change(
         'client-1',
         secretEdit((secret) => `${secret} changed`),
       );
       const expected = stored({ ...A_CLIENT, clientSecret: `${HASH} changed` });
-      expect(changed).toEqual({ ok: true, value: { client: expected, details: NO_DETAILS } });
+      expect(changed).toEqual({ ok: true, value: { ...expected, details: NO_DETAILS } });
       expect(await list()).toEqual([expected, stored(ANOTHER)]);
     });
 
@@ -309,7 +239,7 @@ export function describeClientStore(
     });
 
     it('changes name and scope, and nothing else', async () => {
-      await importAll([{ ...A_CLIENT, clientName: "O'Neill, \\ $1" }, ANOTHER]);
+      await storeAll([{ ...A_CLIENT, clientName: "O'Neill, \\ $1" }, ANOTHER]);
       const [before] = await clientsOf('client-1');
       await store.change('client-1', () => success({ clientName: 'Re$1named, "x"', scope: 'admin' }));
       expect(await clientsOf('client-1')).toEqual([{ ...before, clientName: 'Re$1named, "x"', scope: 'admin' }]);
@@ -333,14 +263,14 @@ export function describeClientStore(
     });
 
     it('removes a client once, and returns what was removed', async () => {
-      await importAll([A_CLIENT, ANOTHER]);
-      expect(await store.remove('client-1')).toMatchObject({ client: stored(A_CLIENT) });
+      await storeAll([A_CLIENT, ANOTHER]);
+      expect(await store.remove('client-1')).toMatchObject({ ...stored(A_CLIENT) });
       expect(await store.remove('client-1')).toBeUndefined();
       expect(await list()).toEqual([stored(ANOTHER)]);
     });
 
     it('stores a client with its details unchanged, and finds them', async () => {
-      const added = { client: stored(A_CLIENT), details: STORED_DETAILS };
+      const added = { ...stored(A_CLIENT), details: STORED_DETAILS };
       expect(await store.add({ ...A_CLIENT, details: DETAILS })).toEqual(added);
       await store.add(ANOTHER);
       expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
@@ -361,7 +291,7 @@ export function describeClientStore(
         token_lifetime_seconds: null,
         owner: null,
       };
-      const seen: ChangeableClient[] = [];
+      const seen: StoredClient[] = [];
       const changed = await store.change('client-1', (client) => {
         seen.push(client);
         return success({ clientSecret: NO_SECRET, details: next });
@@ -369,7 +299,7 @@ export function describeClientStore(
       expect(seen).toMatchObject([{ ...A_CLIENT, details: STORED_DETAILS }]);
       const expected = { ...next, keys: [{ jwk: ANOTHER_KEY, key_id: expect.stringMatching(/^[\w-]{43}$/) }] };
       const client = stored({ ...A_CLIENT, clientSecret: NO_SECRET });
-      expect(changed).toEqual({ ok: true, value: { client, details: expected } });
+      expect(changed).toEqual({ ok: true, value: { ...client, details: expected } });
       expect(await clientsOf('client-1')).toEqual([client]);
       expect(await detailsOf('client-1')).toEqual(expected);
       expect(await detailsOf('client-2')).toEqual(STORED_DETAILS);
@@ -403,10 +333,9 @@ export function describeClientStore(
       expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
     });
 
-    it('leaves details alone when a secret changes, and when a client is imported again', async () => {
+    it('leaves details alone when a secret changes', async () => {
       await store.add({ ...A_CLIENT, details: DETAILS });
       await store.change('client-1', secretEdit(lock));
-      await importAll([A_CLIENT], 'replace');
       expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
     });
 
@@ -456,7 +385,7 @@ export function describeClientStore(
       );
       const winners = saves.filter((added) => added !== undefined);
       expect(winners).toHaveLength(1);
-      expect(await clientsOf('client-1')).toEqual([winners[0]?.client]);
+      expect(await clientsOf('client-1')).toEqual(winners.map(columnsOf));
     });
 
     it('loses no change if many are made at the same time', async () => {
@@ -475,79 +404,75 @@ export function describeClientStore(
 
     it('keeps both the lock and the new secret if they are set at the same time', async () => {
       await store.add(A_CLIENT);
-      const [one, two, three] = await severalStores();
+      const [one, two] = await severalStores();
       await Promise.all([
         one?.change(
           'client-1',
           secretEdit((secret) => replaceSecret(secret, '$2b$new')),
         ),
         two?.change('client-1', secretEdit(lock)),
-        three && importAll([{ ...A_CLIENT, clientSecret: '$2b$new' }], 'replace', three),
       ]);
       expect(await secretOf('client-1')).toBe('!$2b$new');
     });
 
-    it('stores all clients of one import and none of the other if two overlapping imports run at the same time', async () => {
+    it('stores all clients of one plan and none of the other if two that overlap are applied at the same time', async () => {
       const [one, two] = await severalStores();
-      const imports = await Promise.all([
-        one && importAll([A_CLIENT, ANOTHER], undefined, one),
-        two && importAll([ANOTHER, { ...A_CLIENT, clientId: 'client-3' }], undefined, two),
-      ]);
-      expect(imports.map((saved) => saved?.ok).sort()).toEqual([false, true]);
+      const plans = await Promise.all([one?.startPlan(), two?.startPlan()]);
+      await plans[0]?.add([A_CLIENT, ANOTHER].map(added));
+      await plans[1]?.add([ANOTHER, { ...A_CLIENT, clientId: 'client-3' }].map(added));
+      const applied = await Promise.all(plans.map((plan) => plan?.apply(A_SOURCE)));
+      expect(applied.map((stored) => stored?.ok).sort()).toEqual([false, true]);
       expect(await list()).toHaveLength(2);
     });
 
-    it('completes imports that replace the same clients at the same time, one after the other', async () => {
+    it('completes one of several plans that replace the same clients at the same time', async () => {
       const many = Array.from({ length: 200 }, (_, number) => ({ ...A_CLIENT, clientId: `client-${number}` }));
-      await importAll(many);
+      await storeAll(many);
       const stores = await severalStores();
-      const imports = await Promise.all(
+      const plans = await Promise.all(
         stores.map((rival, number) => {
           const clients = many.map((client) => ({ ...client, clientName: `name ${number}` }));
-          return importAll(number % 2 === 0 ? clients : clients.toReversed(), 'replace', rival);
+          return planFor(number % 2 === 0 ? clients : clients.toReversed(), rival);
         }),
       );
-      expect(imports).toEqual(stores.map(() => ({ ok: true, value: { added: 0, replaced: 200, locked: 0 } })));
+      const applied = await Promise.all(plans.map((plan) => plan.apply(A_SOURCE)));
+      expect(applied.filter(({ ok }) => ok)).toEqual([success({ ...NONE, replaced: 200 })]);
       expect(new Set((await list()).map(({ clientName }) => clientName)).size).toBe(1);
     });
 
     describe('and its changes', () => {
-      const BEFORE = { client: stored(A_CLIENT), details: STORED_DETAILS };
+      const BEFORE = { ...stored(A_CLIENT), details: STORED_DETAILS };
       const LOCKED = { ...A_CLIENT, clientSecret: lock(HASH) };
 
       it.each<[string, () => Promise<unknown>, object]>([
         [
           'a new client',
           () => store.add({ ...ANOTHER, details: DETAILS }),
-          { kind: 'client', after: { client: stored(ANOTHER), details: STORED_DETAILS } },
+          { kind: 'client', after: { ...stored(ANOTHER), details: STORED_DETAILS } },
         ],
         [
           'another secret',
           () => store.change('client-1', secretEdit(lock)),
-          { kind: 'client', before: BEFORE, after: { client: stored(LOCKED), details: STORED_DETAILS } },
+          { kind: 'client', before: BEFORE, after: { ...stored(LOCKED), details: STORED_DETAILS } },
         ],
         [
           'other details',
           () => store.change('client-1', withoutDetails),
-          { kind: 'client', before: BEFORE, after: { client: stored(A_CLIENT), details: NO_DETAILS } },
+          { kind: 'client', before: BEFORE, after: { ...stored(A_CLIENT), details: NO_DETAILS } },
         ],
         ['a removed client', () => store.remove('client-1'), { kind: 'client', before: BEFORE }],
         [
-          'an import',
+          'a plan',
           () =>
-            importAll(
-              [
-                { ...A_CLIENT, details: { claims: {} } },
-                { ...ANOTHER, details: DETAILS },
-              ],
-              'replace',
-            ),
+            storeAll([
+              { ...A_CLIENT, details: { claims: {} } },
+              { ...ANOTHER, details: DETAILS },
+            ]),
           {
-            kind: 'import',
-            counts: { added: 1, replaced: 1, locked: 0 },
-            file: A_FILE,
+            ...A_SOURCE,
+            counts: { ...NONE, added: 1, replaced: 1 },
             clients: [
-              { clientId: 'client-1', action: 'replaced', changes: [], claims: [] },
+              { clientId: 'client-1', action: 'replaced', changes: ['client_name', 'claims'], claims: [] },
               { clientId: 'client-2', action: 'added', changes: [], claims: CLAIM_NAMES, owner: 'team-a' },
             ],
           },
@@ -575,37 +500,34 @@ export function describeClientStore(
         await store.change('unknown', secretEdit(lock));
         await store.change('client-1', () => failure('a problem'));
         await store.remove('unknown');
-        await importAll([A_CLIENT]);
         expect(recorder.changes).toEqual([]);
       });
     });
 
     describe('and plans', () => {
       const OWNED = { ...A_CLIENT, details: DETAILS };
-      const added = (client: NewClient) => ({ ...client, plan: { version: undefined, changes: [] } });
-
       /** A plan for stored clients, which get the fields that `next` gives. */
       async function planned(ids: readonly string[], next: Partial<NewClient>, changes: readonly string[]) {
-        const plan = await store.startImport();
+        const plan = await store.startPlan();
         const found = await plan.find(ids);
-        const clients = found.map(({ client: { id: _id, ...client }, details, version }) => {
-          return { ...client, details, ...next, plan: { version, changes } };
+        const clients = found.map(({ id: _id, version, ...client }) => {
+          return { ...client, ...next, plan: { action: 'changed' as const, version, changes } };
         });
         await plan.add(clients);
         return plan;
       }
 
       it('finds stored clients as they are, and only exactly these', async () => {
-        await importAll([OWNED, ANOTHER]);
-        const plan = await store.startImport();
+        await storeAll([OWNED, ANOTHER]);
+        const plan = await store.startPlan();
         const found = await plan.find(['client-1', 'CLIENT-2', 'client-3', '']);
-        expect(found).toMatchObject([{ client: stored(A_CLIENT), details: STORED_DETAILS }]);
+        expect(found).toMatchObject([{ ...stored(A_CLIENT), details: STORED_DETAILS }]);
         expect(await plan.find([])).toEqual([]);
       });
 
       it('adds, changes, removes and keeps what was planned, and counts and records it', async () => {
         const [gone, same] = ['gone', 'same'].map((clientId) => ({ ...OWNED, clientId })) as [NewClient, NewClient];
-        await importAll([OWNED, gone, same, { ...ANOTHER, details: { owner: 'team-b' } }]);
+        await storeAll([OWNED, gone, same, { ...ANOTHER, details: { owner: 'team-b' } }]);
         const [before] = await clientsOf('client-1');
         const plan = await planned(['client-1'], { clientName: 'New', details: { owner: 'team-a' } }, [
           'client_name',
@@ -613,27 +535,27 @@ export function describeClientStore(
         ]);
         const [unchanged] = await plan.find(['same']);
         await plan.add([
-          { ...same, plan: { version: unchanged?.version, changes: [] } },
+          { ...same, plan: { action: 'unchanged', version: unchanged?.version, changes: [] } },
           added({ ...OWNED, clientId: 'new' }),
         ]);
         await plan.prune('team-a');
-        const counts = { added: 1, changed: 1, removed: 1, unchanged: 1 };
-        expect(await plan.countPlan()).toEqual(counts);
-        expect(await collect(plan.plan('added'))).toEqual([{ clientId: 'new', changes: [] }]);
-        expect(await collect(plan.plan('changed'))).toEqual([
+        const counts = { ...NONE, added: 1, changed: 1, removed: 1, unchanged: 1 };
+        expect(await plan.count()).toEqual(counts);
+        expect(await collect(plan.entries('added'))).toMatchObject([{ clientId: 'new', changes: [] }]);
+        expect(await collect(plan.entries('changed'))).toMatchObject([
           { clientId: 'client-1', changes: ['client_name', 'jwks'] },
         ]);
-        expect(await collect(plan.plan('removed'))).toEqual([{ clientId: 'gone', changes: [] }]);
-        expect(await collect(plan.plan('unchanged'))).toEqual([{ clientId: 'same', changes: [] }]);
+        expect(await collect(plan.entries('removed'))).toMatchObject([{ clientId: 'gone', changes: [] }]);
+        expect(await collect(plan.entries('unchanged'))).toMatchObject([{ clientId: 'same', changes: [] }]);
         expect(await list()).toHaveLength(4);
         recorder.changes.length = 0;
-        expect(await plan.apply(A_FILE, 'team-a')).toEqual(success(counts));
+        expect(await plan.apply(AN_APPLY, 'team-a')).toEqual(success(counts));
         const clients = [
           { clientId: 'client-1', action: 'changed', changes: ['client_name', 'jwks'] },
           { clientId: 'gone', action: 'removed', changes: [] },
           { clientId: 'new', action: 'added', changes: [], claims: CLAIM_NAMES, owner: 'team-a' },
         ];
-        expect(recorder.changes).toEqual([{ kind: 'apply', counts, file: A_FILE, clients }]);
+        expect(recorder.changes).toEqual([{ ...AN_APPLY, counts, clients }]);
         expect((await list()).map(({ clientId }) => clientId)).toEqual(['client-1', 'client-2', 'new', 'same']);
         expect(await clientsOf('client-1')).toEqual([{ ...before, clientName: 'New' }]);
         expect(await detailsOf('client-1')).toEqual({ ...NO_DETAILS, owner: 'team-a' });
@@ -650,30 +572,32 @@ export function describeClientStore(
         ['the owner has another one', () => store.add({ ...OWNED, clientId: 'other' })],
       ])('does nothing of a plan if meanwhile %s', async (_what, meanwhile) => {
         const [gone, same] = ['gone', 'same'].map((clientId) => ({ ...OWNED, clientId })) as [NewClient, NewClient];
-        await importAll([OWNED, gone, same]);
+        await storeAll([OWNED, gone, same]);
         const plan = await planned(['client-1'], { clientName: 'New' }, ['client_name']);
         const [unchanged] = await plan.find(['same']);
         await plan.add([
-          { ...same, plan: { version: unchanged?.version, changes: [] } },
+          { ...same, plan: { action: 'unchanged', version: unchanged?.version, changes: [] } },
           added({ ...OWNED, clientId: 'new' }),
         ]);
         await plan.prune('team-a');
         await meanwhile();
         const before = await list();
         recorder.changes.length = 0;
-        expect(await plan.apply(A_FILE, 'team-a')).toEqual({ ok: false, problem: 'plan_outdated' });
+        expect(await plan.apply(AN_APPLY, 'team-a')).toEqual({ ok: false, problem: 'plan_outdated' });
         expect(await list()).toEqual(before);
         expect(recorder.changes).toEqual([]);
       });
 
       it('records the names of changed claims, and whose an adopted client is', async () => {
-        await importAll([{ ...A_CLIENT, details: { claims: { tenant: 'acme' } } }, ANOTHER]);
+        await storeAll([{ ...A_CLIENT, details: { claims: { tenant: 'acme' } } }, ANOTHER]);
         const claims = { plan: 'gold' };
         const plan = await planned(['client-1'], { details: { claims, owner: 'team-a' } }, ['claims', 'owner']);
         const [other] = await plan.find(['client-2']);
-        await plan.add([{ ...ANOTHER, details: {}, plan: { version: other?.version, changes: ['claims'] } }]);
+        await plan.add([
+          { ...ANOTHER, details: {}, plan: { action: 'changed', version: other?.version, changes: ['claims'] } },
+        ]);
         recorder.changes.length = 0;
-        expect(await plan.apply(A_FILE, undefined)).toMatchObject({ ok: true });
+        expect(await plan.apply(AN_APPLY)).toMatchObject({ ok: true });
         expect(recorder.changes).toMatchObject([
           {
             clients: [
@@ -686,27 +610,27 @@ export function describeClientStore(
 
       it('records many clients in parts, each client once', async () => {
         const many = Array.from({ length: 4_500 }, (_, n) => ({ ...A_CLIENT, clientId: `c${n}` }));
-        const plan = await store.startImport();
+        const plan = await store.startPlan();
         await plan.add(many.map(added));
-        expect(await plan.apply(A_FILE, undefined)).toMatchObject({ ok: true });
+        expect(await plan.apply(AN_APPLY)).toMatchObject({ ok: true });
         const ids = recorder.changes.flatMap((change) => ('clients' in change ? change.clients : []));
         expect(ids.map(({ clientId }) => clientId)).toEqual(many.map(({ clientId }) => clientId).sort());
       });
 
       it('does nothing of a plan of which only a part can be recorded', async () => {
-        const plan = await store.startImport();
+        const plan = await store.startPlan();
         await plan.add(Array.from({ length: 2_100 }, (_, n) => added({ ...OWNED, clientId: `c${n}` })));
         recorder.refusesMore = true;
-        await expect(plan.apply(A_FILE, undefined)).rejects.toThrow(DependencyUnavailable);
+        await expect(plan.apply(AN_APPLY)).rejects.toThrow(DependencyUnavailable);
         expect(recorder.changes).toHaveLength(1);
         expect(await list()).toEqual([]);
       });
 
       it('does nothing of a plan that cannot be recorded', async () => {
-        const plan = await store.startImport();
+        const plan = await store.startPlan();
         await plan.add([added(OWNED)]);
         recorder.refuses = true;
-        await expect(plan.apply(A_FILE, undefined)).rejects.toThrow(DependencyUnavailable);
+        await expect(plan.apply(AN_APPLY)).rejects.toThrow(DependencyUnavailable);
         expect(await list()).toEqual([]);
       });
 
@@ -723,20 +647,20 @@ export function describeClientStore(
           '\u{10FFFF}'.repeat(251),
         ];
         const others = ids.map((id) => ({ ...OWNED, clientId: `${id}\u{10FFFF}` }));
-        await importAll([OWNED, ...others]);
+        await storeAll([OWNED, ...others]);
         expect(await list()).toHaveLength(others.length + 1);
         const plan = await planned(['client-1'], { clientName: 'New' }, ['client_name']);
         await plan.prune('team-a');
-        expect(await plan.countPlan()).toMatchObject({ removed: others.length });
-        expect(await plan.apply(A_FILE, 'team-a')).toMatchObject({ ok: true });
+        expect(await plan.count()).toMatchObject({ removed: others.length });
+        expect(await plan.apply(AN_APPLY, 'team-a')).toMatchObject({ ok: true });
         expect((await list()).map(({ clientId }) => clientId)).toEqual(['client-1']);
       });
 
       it('keeps apart columns whose texts are together the same', async () => {
-        await importAll([{ ...A_CLIENT, clientName: 'ab', scope: 'c' }]);
+        await storeAll([{ ...A_CLIENT, clientName: 'ab', scope: 'c' }]);
         const plan = await planned(['client-1'], { clientSecret: 'x' }, ['client_secret']);
         await store.change('client-1', () => success({ clientName: 'a', scope: 'bc' }));
-        expect(await plan.apply(A_FILE, undefined)).toMatchObject({ ok: false });
+        expect(await plan.apply(AN_APPLY)).toMatchObject({ ok: false });
       });
     });
 
@@ -747,9 +671,9 @@ export function describeClientStore(
       return stores;
     }
 
-    async function clientsOf(clientId: string): Promise<readonly ClientRegistrationFields[]> {
+    async function clientsOf(clientId: string): Promise<readonly ClientColumns[]> {
       const found = await store.find(clientId);
-      return found === undefined ? [] : [found.client];
+      return found === undefined ? [] : [columnsOf(found)];
     }
 
     async function detailsOf(clientId: string, found = store): Promise<StoredDetails> {
@@ -760,24 +684,44 @@ export function describeClientStore(
       return collect(store.list({ prefix }));
     }
 
-    async function list(): Promise<readonly ClientRegistrationFields[]> {
-      return (await exported()).map(({ client }) => client);
+    async function list(): Promise<readonly ClientColumns[]> {
+      return (await exported()).map(columnsOf);
     }
 
-    async function importAll(given: readonly NewClient[], existing: ExistingClients = 'refuse', into = store) {
-      const clients = await into.startImport();
-      await clients.add(given);
-      return clients.save(A_FILE, existing);
+    /** Applies a plan that adds these clients, or replaces all of them. */
+    async function storeAll(given: readonly NewClient[]) {
+      return (await planFor(given)).apply(A_SOURCE);
     }
 
-    function idsOf(clients: ClientImport, kind: 'added' | 'replaced' | 'locked'): Promise<readonly string[]> {
-      return collect(clients.ids(kind));
+    async function planFor(given: readonly NewClient[], into = store): Promise<ClientPlan> {
+      const plan = await into.startPlan();
+      const found = await plan.find(given.map(({ clientId }) => clientId));
+      const versions = new Map(found.map(({ clientId, version }) => [clientId, version]));
+      const planned = given.map((client): PlannedClient => {
+        const version = versions.get(client.clientId);
+        const changes = ['client_name', ...Object.keys(client.details ?? {})];
+        return version === undefined ? added(client) : { ...client, plan: { action: 'replaced', version, changes } };
+      });
+      await plan.add(planned);
+      return plan;
+    }
+
+    async function idsOf(plan: ClientPlan, action: PlannedAction): Promise<readonly string[]> {
+      return (await collect(plan.entries(action))).map(({ clientId }) => clientId);
     }
 
     async function secretOf(clientId: string): Promise<string | undefined> {
       return (await clientsOf(clientId))[0]?.clientSecret;
     }
   });
+}
+
+function added(client: NewClient): PlannedClient {
+  return { ...client, plan: { action: 'added', version: undefined, changes: [] } };
+}
+
+function columnsOf({ details: _details, problem: _problem, ...columns }: StoredClient): ClientColumns {
+  return columns;
 }
 
 function stored(client: NewClient) {

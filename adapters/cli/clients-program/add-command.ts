@@ -3,27 +3,23 @@ import type { AddedClient, NewClientRequest } from '../../../application/clients
 import type { Clock } from '../../../application/ports/clock.ts';
 import { AUTHENTICATION_METHODS, type AuthenticationMethod } from '../../../domain/authentication-method.ts';
 import { withoutEmpty } from '../../../domain/client-details.ts';
-import type { CommandDefinition } from '../command-program.ts';
+import { simpleFieldsOf } from '../../../domain/client-fields.ts';
 import { EXIT, type Output, Problem } from '../outcome.ts';
 import { type Input, readSecret } from '../read-secret.ts';
-import { withStorage } from '../with-storage.ts';
-import { accepted, type OpenClients, PROGRAM_NAME } from './client-command.ts';
-import { fieldsGiven } from './client-field-options.ts';
+import { accepted, type ClientCommand, PROGRAM_NAME } from './client-command.ts';
 import {
+  addedDetails,
   collected,
   DETAIL_OPTIONS,
   type DetailOptions,
   expiryOf,
   JWKS_OPTION,
   NOT_TOKEN_CLAIMS,
-  resourcesOf,
   SECRET_OPTIONS,
   type SecretOptions,
   SUBJECT_OPTIONS,
-  subjectOf,
 } from './client-options.ts';
 import { clientOutput } from './client-output.ts';
-import { readJwks } from './read-jwks.ts';
 
 interface AddOptions extends SecretOptions, DetailOptions {
   readonly name: string;
@@ -49,56 +45,51 @@ const ADD_OPTIONS: readonly Option[] = [
 ];
 
 /** `add [client-id]`: registers a client for one authentication method, and shows its secret once if it has one. */
-export function addCommand(open: OpenClients, stdin: Input, clock: Clock): CommandDefinition<AddOptions> {
-  return {
-    usage: 'add [client-id]',
-    summary: 'register a client, and show its secret once',
-    description:
-      'Registers a client. Without an id it gets a random one, and without --secret-stdin a secret of 256 bits. With a method other than a secret it gets no secret; the service must have the method in CLIENT_AUTHENTICATION_METHODS.',
-    examples: [
-      `${PROGRAM_NAME} add billing --name 'Billing' --scope 'read write'`,
-      `${PROGRAM_NAME} add --name 'Nightly report' --scope read --json`,
-      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --secret-stdin < secret.txt`,
-      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --expires-in 90d`,
-      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --token-claims '{"tenant":"acme"}' --token-lifetime 60`,
-      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method private_key_jwt --jwks keys.json`,
-      `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method federated_jwt --issuer https://issuer.example --subject billing`,
-    ],
-    options: ADD_OPTIONS,
-    async *run(options, clientId) {
-      const request = await requestOf(options, stdin, clock);
-      yield* withStorage(open, async (clients) => {
-        const adding = clients.addClient({ clientId, ...request });
-        return outputFor(await accepted(clients, clientId ?? '', adding), options);
-      });
-    },
-  };
-}
+export const ADD_COMMAND: ClientCommand<AddOptions> = {
+  usage: 'add [client-id]',
+  summary: 'register a client, and show its secret once',
+  description:
+    'Registers a client. Without an id it gets a random one, and without --secret-stdin a secret of 256 bits. With a method other than a secret it gets no secret; the service must have the method in CLIENT_AUTHENTICATION_METHODS.',
+  examples: [
+    `${PROGRAM_NAME} add billing --name 'Billing' --scope 'read write'`,
+    `${PROGRAM_NAME} add --name 'Nightly report' --scope read --json`,
+    `${PROGRAM_NAME} add billing --name 'Billing' --scope read --secret-stdin < secret.txt`,
+    `${PROGRAM_NAME} add billing --name 'Billing' --scope read --expires-in 90d`,
+    `${PROGRAM_NAME} add billing --name 'Billing' --scope read --token-claims '{"tenant":"acme"}' --token-lifetime 60`,
+    `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method private_key_jwt --jwks keys.json`,
+    `${PROGRAM_NAME} add billing --name 'Billing' --scope read --method federated_jwt --issuer https://issuer.example --subject billing`,
+  ],
+  options: ADD_OPTIONS,
+  async *run({ open, stdin, clock }, options, clientId) {
+    const request = await requestOf(options, stdin, clock);
+    const clients = await open();
+    const adding = clients.addClient({ clientId, ...request });
+    yield outputFor(await accepted(clients, clientId ?? '', adding), options);
+  },
+};
 
 async function requestOf(options: AddOptions, stdin: Input, clock: Clock): Promise<Omit<NewClientRequest, 'clientId'>> {
-  const { name: clientName, scope, method, cost, resource, secretStdin } = options;
+  const { name: clientName, scope, method, cost, jwks: keyFile, resource: resources, secretStdin } = options;
   const misused = misusedOption(options);
   if (misused !== undefined) throw new Problem(EXIT.usage, misused);
   const expiresAt = expiryOf(options, clock);
-  const client = { clientName, scope, secret: undefined };
-  const common = { resources: resourcesOf(resource, options), ...fieldsGiven(options) };
-  if (method === 'private_key_jwt') {
-    return { ...client, details: { keys: await readJwks(options.jwks ?? '', expiresAt), ...common } };
-  }
-  if (method === 'federated_jwt') return { ...client, details: { subjects: [subjectOf(options)], ...common } };
+  const hasSubject = method === 'federated_jwt';
+  const details = await addedDetails({ keyFile, hasSubject, resources }, options, clock);
+  if (hasSubject || keyFile !== undefined) return { clientName, scope, secret: undefined, details };
   const secret =
     expiresAt === undefined
       ? { secret: secretStdin ? await readSecret(stdin, options) : undefined, cost }
       : { name: undefined, expiresAt, cost };
-  return { ...client, secret, details: common };
+  return { clientName, scope, secret, details };
 }
 
-/** A client with a secret without an id and nothing else is shown without its credentials. */
-function outputFor({ client, credentials, secret }: AddedClient, { secretStdin }: AddOptions): Output {
-  const { authentication_methods: _methods, secrets, ...others } = credentials;
-  const isPlain =
-    Object.keys(withoutEmpty(others)).length === 0 && secrets.every(({ secret_id }) => secret_id === null);
-  const shown = { client, secret: secretStdin ? undefined : secret, ...(!isPlain && { credentials }) };
+/** A client with a secret without an id and nothing else is shown briefly. */
+function outputFor({ client, secret }: AddedClient, { secretStdin }: AddOptions): Output {
+  const { secrets, keys, federated_subjects, resources, ...others } = client;
+  const details = { keys, federated_subjects, resources, ...simpleFieldsOf(others) };
+  const isBrief =
+    Object.keys(withoutEmpty(details)).length === 0 && secrets.every(({ secret_id }) => secret_id === null);
+  const shown = { client, isBrief, secret: secretStdin ? undefined : secret };
   return clientOutput(shown, [`Client ${client.client_id} is added.`]);
 }
 

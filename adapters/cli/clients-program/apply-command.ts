@@ -1,28 +1,22 @@
 import { InvalidArgumentError, Option } from 'commander';
-import type { ClientsPlan } from '../../../application/clients-program/apply-clients.ts';
-import type { PlanCounts, PlanEntry } from '../../../application/ports/client-store.ts';
+import type { ClientsPlan } from '../../../application/clients-program/plan-clients.ts';
+import type { PlannedAction } from '../../../application/ports/client-store.ts';
 import { ruleOfOwner } from '../../../domain/client-fields.ts';
-import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
+import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { arraysOf, shortened } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
 import { textTable } from '../text-table.ts';
-import { withStorage } from '../with-storage.ts';
-import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { type ClientCommand, type ClientUseCases, PROGRAM_NAME } from './client-command.ts';
 import { collected, GIVEN_COST_OPTION, type GivenCostOptions } from './client-options.ts';
 import { CELL_MAX } from './client-output.ts';
-import { ClientsSource, type StreamClientsFile } from './clients-source.ts';
+import { ClientsSource } from './clients-source.ts';
 
 /** More clients than this of each kind are counted, and not shown in the table. */
 const SHOWN_MAX = 1_000;
 
 /** Plain secrets between two lines about the progress: at cost 10, some seconds. */
 const COMPARED_STEP = 100;
-
-/** Which secrets a file may refer to; undefined: all. */
-export type OpenApplied = (
-  allowed: { readonly folders: readonly string[]; readonly variables: readonly string[] } | undefined,
-) => StreamClientsFile;
 
 interface Options extends GivenCostOptions {
   readonly file: string;
@@ -36,52 +30,46 @@ interface Options extends GivenCostOptions {
 }
 
 /** `apply -f <path>`: makes the stored clients those of a file, after it has shown what changes. */
-export function applyCommand(
-  open: OpenClients,
-  openApplied: OpenApplied,
-  terminal: Terminal,
-): CommandDefinition<Options> {
-  return {
-    usage: 'apply',
-    summary: 'make the clients what a file says, after showing what changes',
-    description:
-      'Prints what would be added, changed and removed, asks, and does it in one transaction. Each client gets exactly what its entry says; a disabled one stays disabled. A secret is a reference, such as {"file": PATH}, {"env": NAME} or {"generate": PATH} for a client without one, or a BCrypt encoding.',
-    examples: [
-      `${PROGRAM_NAME} apply -f clients.yaml`,
-      `${PROGRAM_NAME} apply -f clients/ --owner team-a --prune --yes`,
-      `${PROGRAM_NAME} apply -f clients/ --owner team-a --prune --check`,
-    ],
-    options: [
-      new Option('-f, --file <path>', 'file in JSON or YAML, or a folder of such files')
-        .argParser(once)
-        .makeOptionMandatory(),
-      new Option('--owner <name>', 'whose clients they are; those of others are refused'),
-      new Option('--adopt', 'accept registered clients that have no owner yet'),
-      new Option('--prune', 'remove the other clients of the owner'),
-      new Option('--check', 'change nothing; the exit code is 4 if something would change').conflicts('yes'),
-      new Option('--yes', 'do not ask; needed where no terminal is'),
-      new Option('--allow-files <folder>', 'only files in it may be secrets; repeatable').argParser(collected),
-      new Option(
-        '--allow-env <name>',
-        'only this variable may be a secret, or with * at its end those; repeatable',
-      ).argParser(collected),
-      GIVEN_COST_OPTION,
-      JSON_OPTION,
-    ],
-    async *run(options) {
-      const { file, owner, prune, allowFiles, allowEnv } = options;
-      if (prune && owner === undefined) throw new Problem(EXIT.usage, '--prune needs --owner.');
-      const rule = owner === undefined ? undefined : ruleOfOwner(owner);
-      if (rule !== undefined) throw new Problem(EXIT.usage, `--owner ${rule}.`);
-      if (allowEnv?.some((name) => /\*./.test(name)))
-        throw new Problem(EXIT.usage, 'A * in --allow-env must be at its end.');
-      const isRestricted = allowFiles !== undefined || allowEnv !== undefined;
-      const allowed = isRestricted ? { folders: allowFiles ?? [], variables: allowEnv ?? [] } : undefined;
-      const source = await ClientsSource.ofFolder(file, openApplied(allowed));
-      yield* withStorage(open, (clients) => applySource(clients, source, options, terminal));
-    },
-  };
-}
+export const APPLY_COMMAND: ClientCommand<Options> = {
+  usage: 'apply',
+  summary: 'make the clients what a file says, after showing what changes',
+  description:
+    'Prints what would be added, changed and removed, asks, and does it in one transaction. Each client gets exactly what its entry says; a disabled one stays disabled. A secret is a reference, such as {"file": PATH}, {"env": NAME} or {"generate": PATH} for a client without one, or a BCrypt encoding.',
+  examples: [
+    `${PROGRAM_NAME} apply -f clients.yaml`,
+    `${PROGRAM_NAME} apply -f clients/ --owner team-a --prune --yes`,
+    `${PROGRAM_NAME} apply -f clients/ --owner team-a --prune --check`,
+  ],
+  options: [
+    new Option('-f, --file <path>', 'file in JSON or YAML, or a folder of such files')
+      .argParser(once)
+      .makeOptionMandatory(),
+    new Option('--owner <name>', 'whose clients they are; those of others are refused'),
+    new Option('--adopt', 'accept registered clients that have no owner yet'),
+    new Option('--prune', 'remove the other clients of the owner'),
+    new Option('--check', 'change nothing; the exit code is 4 if something would change').conflicts('yes'),
+    new Option('--yes', 'do not ask; needed where no terminal is'),
+    new Option('--allow-files <folder>', 'only files in it may be secrets; repeatable').argParser(collected),
+    new Option(
+      '--allow-env <name>',
+      'only this variable may be a secret, or with * at its end those; repeatable',
+    ).argParser(collected),
+    GIVEN_COST_OPTION,
+    JSON_OPTION,
+  ],
+  async *run({ open, openApplied, terminal }, options) {
+    const { file, owner, prune, allowFiles, allowEnv } = options;
+    if (prune && owner === undefined) throw new Problem(EXIT.usage, '--prune needs --owner.');
+    const rule = owner === undefined ? undefined : ruleOfOwner(owner);
+    if (rule !== undefined) throw new Problem(EXIT.usage, `--owner ${rule}.`);
+    if (allowEnv?.some((name) => /\*./.test(name)))
+      throw new Problem(EXIT.usage, 'A * in --allow-env must be at its end.');
+    const isRestricted = allowFiles !== undefined || allowEnv !== undefined;
+    const allowed = isRestricted ? { folders: allowFiles ?? [], variables: allowEnv ?? [] } : undefined;
+    const source = await ClientsSource.ofFolder(file, openApplied(allowed));
+    yield* applySource(await open(), source, options, terminal);
+  },
+};
 
 /** The last of two files would count, and the clients of the other one would be pruned. */
 function once(path: string, given: string | undefined): string {
@@ -97,9 +85,10 @@ async function* applySource(
 ): OutputStream {
   const planned = await planClients(source.batches(), {
     cost: check ? undefined : cost,
+    existing: 'match',
     owner,
-    unowned: adopt ? 'adopt' : 'refuse',
-    others: prune ? 'remove' : 'keep',
+    ...(adopt && { unowned: 'adopt' }),
+    ...(prune && { others: 'remove' }),
     onCompared(count) {
       if (count % COMPARED_STEP === 0) terminal.say([`${count} secrets compared.`]);
     },
@@ -120,16 +109,14 @@ async function* applySource(
   yield { message: `${added} added, ${changed} changed, ${removed} removed.` };
 }
 
-const ACTIONS = { added: 'add', changed: 'change', removed: 'remove' } as const satisfies Partial<
-  Record<keyof PlanCounts, string>
->;
+const ACTIONS = { added: 'add', changed: 'change', removed: 'remove' } as const;
 
 /** A line for each client that changes, without values. */
-async function* tableOf({ plan, counts }: ClientsPlan): OutputStream {
+async function* tableOf({ entries, counts }: ClientsPlan): OutputStream {
   const rows: string[][] = [];
   for (const [kind, action] of Object.entries(ACTIONS) as [keyof typeof ACTIONS, string][]) {
     let left = SHOWN_MAX;
-    for await (const page of plan(kind)) {
+    for await (const page of entries(kind)) {
       const shown = page.slice(0, left);
       rows.push(...shown.map((entry) => [action, shortened(entry.clientId, CELL_MAX), entry.changes.join(', ')]));
       left -= shown.length;
@@ -142,11 +129,20 @@ async function* tableOf({ plan, counts }: ClientsPlan): OutputStream {
 }
 
 /** Arrays of ids and of changes, and the number of clients that stay as they are. */
-function documentOf({ plan, counts }: ClientsPlan): OutputStream {
-  const idsOf = (kind: keyof PlanCounts) => pagesOf(kind, ({ clientId }) => clientId);
-  async function* pagesOf(kind: keyof PlanCounts, of: (entry: PlanEntry) => unknown) {
-    for await (const page of plan(kind)) yield page.map(of);
+function documentOf({ entries, counts }: ClientsPlan): OutputStream {
+  async function* changed() {
+    for await (const page of entries('changed')) {
+      yield page.map(({ clientId, changes }) => ({ client_id: clientId, fields: changes }));
+    }
   }
-  const changed = pagesOf('changed', ({ clientId, changes }) => ({ client_id: clientId, fields: changes }));
-  return arraysOf({ added: idsOf('added'), changed, removed: idsOf('removed') }, `,"unchanged":${counts.unchanged}`);
+  const arrays = { added: idsOf({ entries }, 'added'), changed: changed(), removed: idsOf({ entries }, 'removed') };
+  return arraysOf(arrays, `,"unchanged":${counts.unchanged}`);
+}
+
+/** The ids of the clients to which something of this happens, in pages. */
+export async function* idsOf(
+  { entries }: Pick<ClientsPlan, 'entries'>,
+  ...actions: readonly PlannedAction[]
+): AsyncGenerator<readonly string[]> {
+  for await (const page of entries(...actions)) yield page.map(({ clientId }) => clientId);
 }

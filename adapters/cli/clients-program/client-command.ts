@@ -1,41 +1,48 @@
 import type { AddClientProblem } from '../../../application/clients-program/add-client.ts';
 import type { ChangeProblem, ChangeRequest } from '../../../application/clients-program/change-client.ts';
 import type { ClientManagement } from '../../../application/clients-program/client-management.ts';
+import type { Clock } from '../../../application/ports/clock.ts';
+import type { EncodeSecret } from '../../../application/ports/new-secrets.ts';
 import { describeDetailsProblem } from '../../../domain/client-details.ts';
-import { describeProblem } from '../../../domain/client-registration.ts';
+import { describeProblem, type NewClient } from '../../../domain/client-registration.ts';
 import type { Result } from '../../../domain/result.ts';
-import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
+import type { CommandDefinition } from '../command-program.ts';
 import { EXIT, type Output, Problem } from '../outcome.ts';
-import type { OutputOptions } from '../terminal.ts';
-import { type OpenStorage, withStorage } from '../with-storage.ts';
+import type { Input } from '../read-secret.ts';
+import type { Closable } from '../storage-fault.ts';
+import type { OutputOptions, Terminal } from '../terminal.ts';
 import { clientOutput, warningOfOwner } from './client-output.ts';
+import type { StreamClientsFile } from './clients-source.ts';
 
 /** How users call the program; the start of every example. */
 export const PROGRAM_NAME = 'npm run clients --';
 
 /** The use cases of the commands, on a store that is open. */
-export interface ClientUseCases extends ClientManagement {
-  close(): Promise<void>;
+export interface ClientUseCases extends ClientManagement, Closable {}
+
+/** Writes an entry of a clients file, or says why an import would refuse it. */
+export type FormatClient = (client: NewClient) => Result<string, readonly string[]>;
+
+/** Which secrets a file may refer to; undefined: all. */
+export type OpenApplied = (
+  allowed: { readonly folders: readonly string[]; readonly variables: readonly string[] } | undefined,
+) => StreamClientsFile;
+
+/** What the commands need. */
+export interface ClientsParts extends Closable {
+  /** Called by the commands that need stored clients. */
+  open(): Promise<ClientUseCases>;
+  readonly stdin: Input;
+  readonly terminal: Terminal;
+  readonly encodeSecret: EncodeSecret;
+  readonly clock: Clock;
+  readonly streamClientsFile: StreamClientsFile;
+  readonly openApplied: OpenApplied;
+  readonly formatClient: FormatClient;
 }
 
-export type OpenClients = OpenStorage<ClientUseCases>;
-
-/** A command on one client. The second argument, if there is one, names an entry of it, such as a secret or a key. */
-export interface ClientCommand<Options extends OutputOptions = OutputOptions> extends Omit<CommandDefinition, 'run'> {
-  run(clients: ClientUseCases, options: Options, clientId: string, entry: string | undefined): Promise<Output>;
-}
-
-/** The commands, with a store that is open while they run. */
-export function clientCommands<Options extends OutputOptions>(
-  open: OpenClients,
-  commands: readonly ClientCommand<Options>[],
-): readonly CommandDefinition<Options>[] {
-  return commands.map(({ run, options, ...help }) => ({
-    ...help,
-    options: [...options, JSON_OPTION],
-    run: (given, clientId = '', entry) => withStorage(open, (clients) => run(clients, given, clientId, entry)),
-  }));
-}
+/** A command. Its first argument, if there is one, is the id of a client; the second one names an entry of it, such as a secret. */
+export type ClientCommand<Options extends OutputOptions = OutputOptions> = CommandDefinition<ClientsParts, Options>;
 
 /** Adds or removes entries of a client, and shows it. `said` of the client afterwards. */
 export async function changed(
@@ -46,10 +53,10 @@ export async function changed(
 ): Promise<Output> {
   const result = await clients.changeClient(clientId, request);
   if (!result.ok && typeof result.problem === 'object' && 'kind' in result.problem) {
-    throw new Problem(EXIT.refused, `${describeDetailsProblem(result.problem)} Client ${clientId} is not changed.`);
+    throw new Problem(EXIT.refused, `${describeDetailsProblem(result.problem)}. Client ${clientId} is not changed.`);
   }
-  const client = await accepted(clients, clientId, result);
-  return clientOutput(client, [`Client ${clientId} ${said}.`, ...warningOfOwner(client.credentials)]);
+  const { client } = await accepted(clients, clientId, result);
+  return clientOutput({ client }, [`Client ${clientId} ${said}.`, ...warningOfOwner(client)]);
 }
 
 const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string>, (clientId: string) => string>> = {
@@ -82,5 +89,5 @@ export async function accepted<Value>(
     const hints = similar === undefined ? [] : [`Did you mean ${similar}?`];
     throw new Problem(EXIT.refused, REFUSALS[problem](clientId), ...hints);
   }
-  throw new Problem(EXIT.usage, 'kind' in problem ? describeDetailsProblem(problem) : `${describeProblem(problem)}.`);
+  throw new Problem(EXIT.usage, `${'kind' in problem ? describeDetailsProblem(problem) : describeProblem(problem)}.`);
 }

@@ -1,11 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { NO_CLAIMS } from '../../../domain/client-claims.ts';
-import {
-  CLIENT_FIELD_NAMES,
-  CLIENT_FIELDS,
-  type ClientFieldName,
-  type ClientFields,
-} from '../../../domain/client-fields.ts';
+import { CLIENT_FIELD_NAMES, type ClientFieldName, type ClientFields } from '../../../domain/client-fields.ts';
 import { parseJson } from '../../../domain/parse-json.ts';
 import type { Rows } from '../text-table.ts';
 
@@ -32,11 +27,11 @@ const FIELDS: { readonly [Name in ClientFieldName]: CommandLineField<ClientField
       about: 'how long its tokens are valid at most; 0: as long as others',
       parse: parseLifetime,
     },
-    rows: (seconds) => (seconds === null ? [] : [[CLIENT_FIELDS.token_lifetime_seconds.label, `at most ${seconds} s`]]),
+    rows: (seconds) => (seconds === null ? [] : [['lifetime of tokens', `at most ${seconds} s`]]),
   },
   owner: {
     option: undefined,
-    rows: (owner) => (owner === null ? [] : [[CLIENT_FIELDS.owner.label, owner]]),
+    rows: (owner) => (owner === null ? [] : [['owner', owner]]),
   },
 };
 

@@ -1,13 +1,13 @@
 import { InvalidArgumentError, Option } from 'commander';
+import type { AddedDetails } from '../../../application/clients-program/change-client.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
-import type { FederatedSubject } from '../../../domain/client-details.ts';
-import type { RegisteredResource } from '../../../domain/resource-indicator.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN, CHOSEN_SECRET_COST } from '../../../domain/stored-secret.ts';
 import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
 import { SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
 import type { OutputOptions } from '../terminal.ts';
-import { FIELD_OPTIONS } from './client-field-options.ts';
+import { FIELD_OPTIONS, fieldsGiven } from './client-field-options.ts';
+import { readJwks } from './read-jwks.ts';
 
 const SECONDS_OF_UNIT = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 
@@ -90,10 +90,6 @@ export const SUBJECT_OPTIONS = [
     .default({}, 'none'),
 ];
 
-export function subjectOf({ issuer = '', subject = '', claim = {} }: Partial<SubjectOptions>): FederatedSubject {
-  return { issuer, subject, claims: claim };
-}
-
 /** What `add` and `update` share of the details. Those of simple fields are read by `fieldsGiven`. */
 export interface DetailOptions extends ExpiryOptions, Partial<SubjectOptions> {
   /** Of the resources of this command. */
@@ -109,11 +105,20 @@ export const DETAIL_OPTIONS = [
 /** Follows what is said about `--claim`. */
 export const NOT_TOKEN_CLAIMS = '; the claims of its tokens are --token-claims.';
 
-export function resourcesOf(
-  uris: readonly string[],
-  { resourceScope: scope }: DetailOptions,
-): readonly RegisteredResource[] {
-  return scope === undefined ? uris : uris.map((resource) => ({ resource, scope }));
+/** What a command adds to a client, and the simple fields that it sets. */
+export async function addedDetails(
+  given: { readonly keyFile?: string | undefined; readonly hasSubject: boolean; readonly resources: readonly string[] },
+  options: DetailOptions,
+  clock: Clock,
+): Promise<AddedDetails> {
+  const { issuer = '', subject = '', claim: claims = {}, resourceScope: scope } = options;
+  const { keyFile, hasSubject, resources } = given;
+  return {
+    keys: keyFile === undefined ? [] : await readJwks(keyFile, expiryOf(options, clock)),
+    subjects: hasSubject ? [{ issuer, subject, claims }] : [],
+    resources: scope === undefined ? resources : resources.map((resource) => ({ resource, scope })),
+    ...fieldsGiven(options),
+  };
 }
 
 /** Such as `90d`, in seconds. */

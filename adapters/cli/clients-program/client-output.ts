@@ -1,5 +1,5 @@
 import type { ListedClient } from '../../../application/clients-program/list-clients.ts';
-import type { ClientDocument, CredentialsDocument, ExpiryDocument } from '../../../domain/client-document.ts';
+import type { ClientDocument, ExpiryDocument } from '../../../domain/client-document.ts';
 import { uriOf } from '../../../domain/resource-indicator.ts';
 import type { Output } from '../outcome.ts';
 import { shortened } from '../printable.ts';
@@ -22,35 +22,42 @@ export const LIST_COLUMNS = [
 /** The longest value in a list for people, in characters. `--json` shows more. */
 export const CELL_MAX = 200;
 
-/** A client, and what output shows beside it. */
+/** What every output of one client shows. */
+const REGISTRATION = ['id', 'client_id', 'client_name', 'scope', 'state', 'bcrypt_cost', 'problem'] as const;
+
+/** The registration of a client, without how it authenticates. */
+export function registrationOf(client: ClientDocument): Pick<ClientDocument, (typeof REGISTRATION)[number]> {
+  return Object.fromEntries(REGISTRATION.map((name) => [name, client[name]])) as ReturnType<typeof registrationOf>;
+}
+
+/** What is shown of a client: all, or its registration alone. */
 interface ShownClient {
   readonly client: ClientDocument;
-  /** How it authenticates. */
-  readonly credentials?: CredentialsDocument;
+  readonly isBrief?: boolean;
   /** A generated secret, to show once. */
   readonly secret?: string | undefined;
 }
 
 /** One client, with warnings if the service refuses it, and of what is probably a mistake. */
-export function clientOutput({ client, credentials, secret }: ShownClient, messages: readonly string[] = []): Output {
-  const { id, client_id, ...rest } = client;
+export function clientOutput({ client, isBrief, secret }: ShownClient, messages: readonly string[] = []): Output {
+  const { id, client_id, ...rest } = registrationOf(client);
   const once =
     secret === undefined ? [] : ['The secret is shown only this once: the table stores only its BCrypt hash.'];
   const warnings = /^\p{Z}|\p{Z}$/u.test(client_id) ? ['The id begins or ends with a space, which belongs to it.'] : [];
   const shown = { id, client_id, ...(secret !== undefined && { client_secret: secret }), ...rest };
   const problems = [
     ...(client.problem === null ? [] : [client.problem]),
-    ...(credentials?.authentication_methods.length === 0 ? ['it has nothing valid to authenticate with'] : []),
+    ...(isBrief || client.authentication_methods.length > 0 ? [] : ['it has nothing valid to authenticate with']),
   ];
   return {
-    document: { ...shown, ...credentials },
-    text: () => fieldTable([...fieldsOf(shown), ...(credentials ? rowsOfCredentials(credentials) : [])]),
+    document: isBrief ? shown : { ...shown, ...client },
+    text: () => fieldTable([...fieldsOf(shown), ...(isBrief ? [] : rowsOfCredentials(client))]),
     messages: [...messages, ...once, ...warnings, ...problems.map((it) => `The service refuses this client: ${it}.`)],
   };
 }
 
 /** The secrets of a client. */
-export function secretsOutput({ secrets }: CredentialsDocument): Output {
+export function secretsOutput({ secrets }: ClientDocument): Output {
   const rows = secrets.map((secret) => {
     const { secret_id, name, bcrypt_cost } = secret;
     return [secret_id ?? '(no id)', name ?? '', `${bcrypt_cost}`, describeExpiry(secret)];
@@ -92,12 +99,12 @@ export function problemsOf(
 }
 
 /** What follows for a change by command of a client that a file has. */
-export function warningOfOwner({ owner }: CredentialsDocument): readonly string[] {
+export function warningOfOwner({ owner }: ClientDocument): readonly string[] {
   return owner === null ? [] : [`It belongs to ${owner}: where its file says otherwise, the next apply undoes this.`];
 }
 
-function rowsOfCredentials(credentials: CredentialsDocument): Rows {
-  const { authentication_methods, secrets, keys, federated_subjects, resources } = credentials;
+function rowsOfCredentials(client: ClientDocument): Rows {
+  const { authentication_methods, secrets, keys, federated_subjects, resources } = client;
   return [
     ['authenticates by', authentication_methods.join(', ') || 'nothing'],
     ...secrets.map((secret) => {
@@ -115,7 +122,7 @@ function rowsOfCredentials(credentials: CredentialsDocument): Rows {
     ...resources.map((entry) => {
       return ['resource', typeof entry === 'string' ? entry : `${entry.resource} with the scopes ${entry.scope}`];
     }),
-    ...rowsOfFields(credentials),
+    ...rowsOfFields(client),
   ];
 }
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { lstat, open as openFile, readdir, stat } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
-import { PROBLEMS_MAX } from '../../../application/clients-program/import-clients.ts';
-import type { ImportEntry, ImportedFile, ImportProblem } from '../../../application/ports/client-store.ts';
+import { PROBLEMS_MAX } from '../../../application/clients-program/plan-clients.ts';
+import type { ClientsFile, ImportEntry, ImportProblem } from '../../../application/ports/client-store.ts';
 import { failure } from '../../../domain/result.ts';
 import { EXIT, Problem } from '../outcome.ts';
 
@@ -100,7 +100,7 @@ export class ClientsSource {
   }
 
   /** What was read, once all of it was. The hash of a folder is that of the output of `sha256sum` for its files. */
-  file(): ImportedFile {
+  file(): ClientsFile {
     const [path = '', ...others] = this.#files;
     const name = basename(resolve(this.#path));
     if (others.length === 0 && path === this.#path) return { name, sha256: this.#digests[0] ?? '' };

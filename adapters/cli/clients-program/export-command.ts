@@ -1,18 +1,12 @@
 import { open as openFile, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import type { NewClient } from '../../../domain/client-registration.ts';
-import { failure, type Result } from '../../../domain/result.ts';
-import type { CommandDefinition } from '../command-program.ts';
+import { failure } from '../../../domain/result.ts';
 import { EXIT, type OutputPart, Problem } from '../outcome.ts';
 import type { OutputOptions } from '../terminal.ts';
-import { withStorage } from '../with-storage.ts';
-import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { type ClientCommand, type ClientUseCases, type FormatClient, PROGRAM_NAME } from './client-command.ts';
 import { PREFIX_OPTION } from './client-options.ts';
 import { problemsOf } from './client-output.ts';
-
-/** Writes an entry of a clients file, or says why an import would refuse it. */
-export type FormatClient = (client: NewClient) => Result<string, readonly string[]>;
 
 interface Options extends OutputOptions {
   readonly prefix: string;
@@ -20,27 +14,24 @@ interface Options extends OutputOptions {
 }
 
 /** `export [file]`: all that is stored of the clients, as a clients file that `import` reads. */
-export function exportCommand(open: OpenClients, formatClient: FormatClient): CommandDefinition<Options> {
-  return {
-    usage: 'export [file]',
-    summary: 'write clients to a file that import reads',
-    description:
-      'Writes clients in the format of CLIENTS_FILE, with their hashes, locks, keys, federated subjects and resources, to move them to another storage. The file is new and only its owner can read it; without one, the clients are written to standard output. Clients that import would refuse are left out and named.',
-    examples: [
-      `${PROGRAM_NAME} export clients.json`,
-      `${PROGRAM_NAME} export billing.json --prefix billing-`,
-      `${PROGRAM_NAME} export team-a.json --owner team-a`,
-      'npm run --silent clients -- export | gpg --encrypt --recipient ops > clients.json.gpg',
-    ],
-    options: [PREFIX_OPTION, new Option('--owner <name>', 'only clients of this owner')],
-    asks: (_options, file) => (file === undefined ? 'This shows the hashes of secrets. Continue?' : undefined),
-    run: (options, path) =>
-      withStorage(open, (clients) => {
-        const parts = exported(clients, options, formatClient);
-        return path === undefined ? parts : writtenTo(path, parts);
-      }),
-  };
-}
+export const EXPORT_COMMAND: ClientCommand<Options> = {
+  usage: 'export [file]',
+  summary: 'write clients to a file that import reads',
+  description:
+    'Writes clients in the format of CLIENTS_FILE, with their hashes, locks, keys, federated subjects and resources, to move them to another storage. The file is new and only its owner can read it; without one, the clients are written to standard output. Clients that import would refuse are left out and named.',
+  examples: [
+    `${PROGRAM_NAME} export clients.json`,
+    `${PROGRAM_NAME} export billing.json --prefix billing-`,
+    `${PROGRAM_NAME} export team-a.json --owner team-a`,
+    'npm run --silent clients -- export | gpg --encrypt --recipient ops > clients.json.gpg',
+  ],
+  options: [PREFIX_OPTION, new Option('--owner <name>', 'only clients of this owner')],
+  asks: (_options, file) => (file === undefined ? 'This shows the hashes of secrets. Continue?' : undefined),
+  async *run({ open, formatClient }, options, path) {
+    const parts = exported(await open(), options, formatClient);
+    yield* path === undefined ? parts : writtenTo(path, parts);
+  },
+};
 
 async function* exported(
   { exportClients }: ClientUseCases,
@@ -50,9 +41,9 @@ async function* exported(
   let [count, missing] = [0, 0];
   for await (const page of exportClients({ prefix })) {
     const texts: string[] = [];
-    for (const { client, details, problem } of page) {
-      if (owner !== undefined && details.owner !== owner) continue;
-      const entry = problem === null ? formatClient({ ...client, details }) : failure([problem]);
+    for (const { problem, ...client } of page) {
+      if (owner !== undefined && client.details.owner !== owner) continue;
+      const entry = problem === null ? formatClient(client) : failure([problem]);
       if (entry.ok) texts.push(`${count + texts.length === 0 ? '[' : ','}\n${entry.value}`);
       else {
         missing += 1;

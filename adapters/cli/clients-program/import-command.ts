@@ -1,15 +1,11 @@
 import { Option } from 'commander';
-import type { ImportedClients } from '../../../application/clients-program/import-clients.ts';
-import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
-import type { OutputStream } from '../outcome.ts';
+import { JSON_OPTION } from '../command-program.ts';
+import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { arraysOf } from '../printable.ts';
-import { withStorage } from '../with-storage.ts';
-import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { idsOf } from './apply-command.ts';
+import { type ClientCommand, type ClientUseCases, PROGRAM_NAME } from './client-command.ts';
 import { GIVEN_COST_OPTION, type GivenCostOptions } from './client-options.ts';
-import { ClientsSource, type StreamClientsFile } from './clients-source.ts';
-
-/** More clients than this are counted instead of named on standard error. */
-const NAMED_MAX = 100;
+import { ClientsSource } from './clients-source.ts';
 
 interface Options extends GivenCostOptions {
   readonly replace?: true;
@@ -17,57 +13,46 @@ interface Options extends GivenCostOptions {
 }
 
 /** `import <file>`: registers the clients of a clients file, all or none. */
-export function importCommand(open: OpenClients, streamClientsFile: StreamClientsFile): CommandDefinition<Options> {
-  return {
-    usage: 'import <file>',
-    summary: 'register every client of a clients file, or none',
-    description:
-      'Registers the clients of a file in the format of CLIENTS_FILE, or the same in YAML, all of them or none. {noop} secrets are hashed with BCrypt. With --replace, existing clients get the secret, name and scope of the file, and each list that their entry has; disabled ones stay disabled.',
-    examples: [
-      `${PROGRAM_NAME} import clients.json --dry-run`,
-      `${PROGRAM_NAME} import clients.json`,
-      `${PROGRAM_NAME} import clients.json --replace --json`,
-    ],
-    options: [
-      new Option('--replace', 'change existing clients instead of refusing the file'),
-      new Option('--dry-run', 'change nothing, and say what would be changed').conflicts('json'),
-      GIVEN_COST_OPTION,
-      JSON_OPTION,
-    ],
-    async *run(options, path = '') {
-      const source = await ClientsSource.ofFile(path, streamClientsFile);
-      yield* withStorage(open, (clients) => importFile(clients, source, options));
-    },
-  };
-}
+export const IMPORT_COMMAND: ClientCommand<Options> = {
+  usage: 'import <file>',
+  summary: 'register every client of a clients file, or none',
+  description:
+    'Registers the clients of a file in the format of CLIENTS_FILE, or the same in YAML, all of them or none. {noop} secrets are hashed with BCrypt. With --replace, existing clients get the secret, name and scope of the file, and each list that their entry has; disabled ones stay disabled.',
+  examples: [
+    `${PROGRAM_NAME} import clients.json --dry-run`,
+    `${PROGRAM_NAME} import clients.json`,
+    `${PROGRAM_NAME} import clients.json --replace --json`,
+  ],
+  options: [
+    new Option('--replace', 'change existing clients instead of refusing the file'),
+    new Option('--dry-run', 'change nothing, and say what would be changed').conflicts('json'),
+    GIVEN_COST_OPTION,
+    JSON_OPTION,
+  ],
+  async *run({ open, streamClientsFile }, options, path = '') {
+    const source = await ClientsSource.ofFile(path, streamClientsFile);
+    yield* importFile(await open(), source, options);
+  },
+};
 
 async function* importFile(
-  { importClients }: ClientUseCases,
+  { planClients }: ClientUseCases,
   source: ClientsSource,
   { replace, dryRun, cost, json }: Options,
 ): OutputStream {
-  const imported = await importClients(source.batches(), {
-    cost,
+  const planned = await planClients(source.batches(), {
+    cost: dryRun ? undefined : cost,
     existing: replace ? 'replace' : 'refuse',
-    file: dryRun ? undefined : () => source.file(),
   });
-  if (!imported.ok) throw source.refusal(imported.problem);
-  const { added, replaced, locked } = imported.value.counts;
-  const said = `${added} would be added, ${replaced} replaced, ${locked} of them still disabled. Nothing was changed.`;
+  if (!planned.ok) throw source.refusal(planned.problem);
+  const plan = planned.value;
+  const { added, replaced, locked } = plan.counts;
+  const said = `${added} would be added, ${replaced + locked} replaced, ${locked} of them still disabled. Nothing was changed.`;
   if (dryRun) return yield { message: said };
-  yield* messages(imported.value);
-  const { ids } = imported.value;
-  if (json) yield* arraysOf({ added: ids('added'), replaced: ids('replaced'), still_disabled: ids('locked') });
-}
-
-async function* messages({ counts, ids }: ImportedClients): OutputStream {
-  yield { message: `${counts.added} added, ${counts.replaced} replaced.` };
-  let left = NAMED_MAX;
-  for await (const page of ids('locked')) {
-    for (const clientId of page.slice(0, left)) yield { message: `Client ${clientId} stays disabled.` };
-    left -= Math.min(left, page.length);
-    if (left === 0) break;
-  }
-  const more = counts.locked - NAMED_MAX;
-  if (more > 0) yield { message: `${more} more clients stay disabled; --json names them all.` };
+  const imported = await plan.apply(source.file());
+  if (!imported.ok) throw new Problem(EXIT.refused, `${imported.problem} Nothing was changed.`);
+  const disabled = locked === 0 ? '' : `, ${locked} of them still disabled`;
+  yield { message: `${added} added, ${replaced + locked} replaced${disabled}.` };
+  const ids = { added: idsOf(plan, 'added'), replaced: idsOf(plan, 'replaced', 'locked') };
+  if (json) yield* arraysOf({ ...ids, still_disabled: idsOf(plan, 'locked') });
 }

@@ -2,13 +2,12 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { ListedPage } from '../../../application/clients-program/list-clients.ts';
 import { WEAK_SECRET } from '../../../application/inspect-clients.ts';
 import type { ClientDocument } from '../../../domain/client-document.ts';
-import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
+import { JSON_OPTION } from '../command-program.ts';
 import type { OutputStream } from '../outcome.ts';
 import { printableJson, shortened } from '../printable.ts';
 import type { OutputOptions } from '../terminal.ts';
 import { GrowingTable } from '../text-table.ts';
-import { withStorage } from '../with-storage.ts';
-import { type ClientUseCases, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { type ClientCommand, type ClientUseCases, PROGRAM_NAME } from './client-command.ts';
 import { PREFIX_OPTION } from './client-options.ts';
 import { CELL_MAX, LIST_COLUMNS, listedRow, problemsOf } from './client-output.ts';
 
@@ -26,28 +25,28 @@ interface Options extends OutputOptions {
 }
 
 /** `list`: the clients, including broken ones, in pages. */
-export function listCommand(open: OpenClients): CommandDefinition<Options> {
-  return {
-    usage: 'list',
-    summary: 'show clients',
-    description:
-      'Shows clients in the order of their ids, and what is wrong with those that the service refuses. Never a hash. All clients, unless options select some; long values are cut.',
-    examples: [
-      `${PROGRAM_NAME} list --prefix billing- --state broken`,
-      `${PROGRAM_NAME} list --limit 100 --after billing-7`,
-      `npm run --silent clients -- list --json | jq -r '.[].client_id'`,
-    ],
-    options: [
-      PREFIX_OPTION,
-      new Option('--after <client-id>', 'only ids behind this one'),
-      new Option('--limit <count>', 'the most clients to show').argParser(parseLimit),
-      new Option('--state <state>', 'only clients of this state').choices(['enabled', 'disabled', 'broken']),
-      JSON_OPTION,
-    ],
-    run: (options) =>
-      withStorage(open, (clients) => (options.json ? listAsJson(clients, options) : listAsTable(clients, options))),
-  };
-}
+export const LIST_COMMAND: ClientCommand<Options> = {
+  usage: 'list',
+  summary: 'show clients',
+  description:
+    'Shows clients in the order of their ids, and what is wrong with those that the service refuses. Never a hash. All clients, unless options select some; long values are cut.',
+  examples: [
+    `${PROGRAM_NAME} list --prefix billing- --state broken`,
+    `${PROGRAM_NAME} list --limit 100 --after billing-7`,
+    `npm run --silent clients -- list --json | jq -r '.[].client_id'`,
+  ],
+  options: [
+    PREFIX_OPTION,
+    new Option('--after <client-id>', 'only ids behind this one'),
+    new Option('--limit <count>', 'the most clients to show').argParser(parseLimit),
+    new Option('--state <state>', 'only clients of this state').choices(['enabled', 'disabled', 'broken']),
+    JSON_OPTION,
+  ],
+  async *run({ open }, options) {
+    const clients = await open();
+    yield* options.json ? listAsJson(clients, options) : listAsTable(clients, options);
+  },
+};
 
 async function* listAsTable({ listClients }: ClientUseCases, options: Options): OutputStream {
   const table = new GrowingTable();

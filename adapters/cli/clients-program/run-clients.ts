@@ -1,30 +1,35 @@
-import type { Clock } from '../../../application/ports/clock.ts';
-import type { EncodeSecret } from '../../../application/ports/new-secrets.ts';
 import { type CommandDefinition, runCommand } from '../command-program.ts';
 import type { Input } from '../read-secret.ts';
+import { type OpenStorage, whenUsed } from '../storage-fault.ts';
 import { Terminal, type TerminalStreams } from '../terminal.ts';
-import { addCommand } from './add-command.ts';
-import { applyCommand, type OpenApplied } from './apply-command.ts';
-import { clientCommands, type OpenClients, PROGRAM_NAME } from './client-command.ts';
-import type { StreamClientsFile } from './clients-source.ts';
-import { exportCommand, type FormatClient } from './export-command.ts';
-import { importCommand } from './import-command.ts';
-import { listCommand } from './list-command.ts';
-import { hashCommand, rotateCommand, SECRET_COMMANDS } from './secret-commands.ts';
+import { ADD_COMMAND } from './add-command.ts';
+import { APPLY_COMMAND } from './apply-command.ts';
+import { type ClientsParts, type ClientUseCases, PROGRAM_NAME } from './client-command.ts';
+import { EXPORT_COMMAND } from './export-command.ts';
+import { IMPORT_COMMAND } from './import-command.ts';
+import { LIST_COMMAND } from './list-command.ts';
+import { HASH_COMMAND, ROTATE_COMMAND, SECRET_COMMANDS } from './secret-commands.ts';
 import { STATE_COMMANDS } from './state-commands.ts';
 import { UPDATE_COMMAND } from './update-command.ts';
 
-/** What the commands need. */
-interface CommandParts {
-  /** Called by the commands that need stored clients. */
-  readonly open: OpenClients;
-  readonly encodeSecret: EncodeSecret;
-  readonly clock: Clock;
-  readonly streamClientsFile: StreamClientsFile;
-  readonly openApplied: OpenApplied;
-  readonly formatClient: FormatClient;
+/** In the order of the help page. */
+const COMMANDS: readonly CommandDefinition<ClientsParts>[] = [
+  ADD_COMMAND,
+  LIST_COMMAND,
+  ROTATE_COMMAND,
+  UPDATE_COMMAND,
+  ...STATE_COMMANDS,
+  ...SECRET_COMMANDS,
+  APPLY_COMMAND,
+  IMPORT_COMMAND,
+  EXPORT_COMMAND,
+  HASH_COMMAND,
+];
+
+interface ProgramParts extends Omit<ClientsParts, 'open' | 'close' | 'stdin' | 'terminal'> {
+  readonly open: OpenStorage<ClientUseCases>;
   /** Commands of features, the last ones of the help page. */
-  readonly more: (program: string, stdin: Input) => readonly CommandDefinition[];
+  readonly more: (program: string, stdin: Input) => readonly CommandDefinition<unknown>[];
   readonly version: string;
 }
 
@@ -39,24 +44,12 @@ Exit codes: 0 done; 1 refused, such as an id that is unknown or taken; 2 wrong u
 export function runClients(
   args: readonly string[],
   streams: TerminalStreams,
-  { open, encodeSecret, clock, streamClientsFile, openApplied, formatClient, more, version }: CommandParts,
+  { open, more, version, ...parts }: ProgramParts,
 ): Promise<number> {
   const { stdin } = streams;
   const terminal = new Terminal(streams);
-  const commands = [
-    addCommand(open, stdin, clock),
-    listCommand(open),
-    rotateCommand(open, stdin),
-    ...clientCommands(open, [UPDATE_COMMAND]),
-    ...clientCommands(open, STATE_COMMANDS),
-    ...clientCommands(open, SECRET_COMMANDS),
-    applyCommand(open, openApplied, terminal),
-    importCommand(open, streamClientsFile),
-    exportCommand(open, formatClient),
-    hashCommand(encodeSecret, stdin),
-    ...more(PROGRAM_NAME, stdin),
-  ];
   const description = 'Manages the clients that the authorization service issues tokens to.';
   const page = { name: PROGRAM_NAME, version, description, notes: NOTES };
-  return runCommand(page, commands, args, terminal);
+  const commands = [...COMMANDS, ...more(PROGRAM_NAME, stdin)];
+  return runCommand(page, commands, { ...parts, ...whenUsed(open), stdin, terminal }, args, terminal);
 }

@@ -1,10 +1,8 @@
 import { Option } from 'commander';
-import type { EncodeSecret } from '../../../application/ports/new-secrets.ts';
-import type { CommandDefinition } from '../command-program.ts';
+import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
-import { type Input, readSecret, SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
-import { withStorage } from '../with-storage.ts';
-import { accepted, type ClientCommand, changed, type OpenClients, PROGRAM_NAME } from './client-command.ts';
+import { readSecret, SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
+import { accepted, type ClientCommand, changed, PROGRAM_NAME } from './client-command.ts';
 import {
   COST_OPTION,
   type CostOptions,
@@ -25,46 +23,43 @@ interface RotateOptions extends SecretOptions {
 }
 
 /** `rotate <client-id>`: replaces the secrets of a client. */
-export function rotateCommand(open: OpenClients, stdin: Input): CommandDefinition<RotateOptions> {
-  return {
-    usage: 'rotate <client-id>',
-    summary: 'give a client a new secret, and show it once',
-    description:
-      'Gives a client a new secret. Its old ones are refused from the next request on, or after the time of --keep-old-for; a disabled client stays disabled.',
-    examples: [
-      `${PROGRAM_NAME} rotate billing`,
-      `${PROGRAM_NAME} rotate billing --secret-stdin < secret.txt`,
-      `${PROGRAM_NAME} rotate billing --keep-old-for 24h`,
-    ],
-    options: [
-      new Option('--keep-old-for <time>', 'how long the old secret stays valid, such as 24h')
-        .argParser(parseDuration)
-        .conflicts('secretStdin'),
-      ...SECRET_OPTIONS,
-    ],
-    asks: ({ keepOldFor, secretStdin }, clientId) =>
-      keepOldFor === undefined && !secretStdin
-        ? `Every secret of client ${clientId} is refused from now on. Give it a new one?`
-        : undefined,
-    async *run({ keepOldFor: keepOldSeconds, ...options }, clientId = '') {
-      const { cost, secretStdin } = options;
-      const secret = secretStdin ? await readSecret(stdin, options) : undefined;
-      yield* withStorage(open, async (clients) => {
-        const give = keepOldSeconds === undefined ? { secret, cost } : { keepOldSeconds, cost };
-        const rotated = await accepted(clients, clientId, clients.changeClient(clientId, { give }));
-        const { client, credentials } = rotated;
-        const stillDisabled = client.state === 'disabled' ? ' It stays disabled.' : '';
-        const shown = {
-          client,
-          secret: secretStdin ? undefined : rotated.secret,
-          ...(keepOldSeconds !== undefined && { credentials }),
-        };
-        const messages = [`Client ${clientId} has a new secret.${stillDisabled}`, ...warningOfOwner(credentials)];
-        return clientOutput(shown, messages);
-      });
-    },
-  };
-}
+export const ROTATE_COMMAND: ClientCommand<RotateOptions> = {
+  usage: 'rotate <client-id>',
+  summary: 'give a client a new secret, and show it once',
+  description:
+    'Gives a client a new secret. Its old ones are refused from the next request on, or after the time of --keep-old-for; a disabled client stays disabled.',
+  examples: [
+    `${PROGRAM_NAME} rotate billing`,
+    `${PROGRAM_NAME} rotate billing --secret-stdin < secret.txt`,
+    `${PROGRAM_NAME} rotate billing --keep-old-for 24h`,
+  ],
+  options: [
+    new Option('--keep-old-for <time>', 'how long the old secret stays valid, such as 24h')
+      .argParser(parseDuration)
+      .conflicts('secretStdin'),
+    ...SECRET_OPTIONS,
+  ],
+  asks: ({ keepOldFor, secretStdin }, clientId) =>
+    keepOldFor === undefined && !secretStdin
+      ? `Every secret of client ${clientId} is refused from now on. Give it a new one?`
+      : undefined,
+  async *run({ open, stdin }, { keepOldFor: keepOldSeconds, ...options }, clientId = '') {
+    const { cost, secretStdin } = options;
+    const secret = secretStdin ? await readSecret(stdin, options) : undefined;
+    const clients = await open();
+    const give = keepOldSeconds === undefined ? { secret, cost } : { keepOldSeconds, cost };
+    const rotated = await accepted(clients, clientId, clients.changeClient(clientId, { give }));
+    const { client } = rotated;
+    const stillDisabled = client.state === 'disabled' ? ' It stays disabled.' : '';
+    const shown = {
+      client,
+      isBrief: keepOldSeconds === undefined,
+      secret: secretStdin ? undefined : rotated.secret,
+    };
+    const messages = [`Client ${clientId} has a new secret.${stillDisabled}`, ...warningOfOwner(client)];
+    yield clientOutput(shown, messages);
+  },
+};
 
 interface NamedOptions extends CostOptions, ExpiryOptions {
   readonly name?: string;
@@ -83,11 +78,17 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
       `${PROGRAM_NAME} secrets add billing`,
       `${PROGRAM_NAME} secrets add billing --name spring --expires-in 90d`,
     ],
-    options: [new Option('--name <name>', 'name of the secret, for people'), ...EXPIRY_OPTIONS, COST_OPTION],
-    async run(clients, { name, cost, ...options }, clientId) {
-      const give = { name, expiresAt: expiryOf(options, clients.clock), cost };
-      const client = await accepted(clients, clientId, clients.changeClient(clientId, { give }));
-      return clientOutput(client, [`Client ${clientId} has another secret.`, ...warningOfOwner(client.credentials)]);
+    options: [
+      new Option('--name <name>', 'name of the secret, for people'),
+      ...EXPIRY_OPTIONS,
+      COST_OPTION,
+      JSON_OPTION,
+    ],
+    async *run({ open, clock }, { name, cost, ...options }, clientId = '') {
+      const give = { name, expiresAt: expiryOf(options, clock), cost };
+      const clients = await open();
+      const given = await accepted(clients, clientId, clients.changeClient(clientId, { give }));
+      yield clientOutput(given, [`Client ${clientId} has another secret.`, ...warningOfOwner(given.client)]);
     },
   },
   {
@@ -96,10 +97,10 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
     summary: 'show the ids of its secrets, and when they expire',
     description: 'Shows the secrets of a client by their ids and names. Never a hash.',
     examples: [`${PROGRAM_NAME} secrets list billing`],
-    options: [],
-    async run(clients, _options, clientId) {
-      const { credentials } = await accepted(clients, clientId, clients.showClient(clientId));
-      return secretsOutput(credentials);
+    options: [JSON_OPTION],
+    async *run({ open }, _options, clientId = '') {
+      const clients = await open();
+      yield secretsOutput(await accepted(clients, clientId, clients.showClient(clientId)));
     },
   },
   {
@@ -111,31 +112,26 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
       `${PROGRAM_NAME} secrets remove billing Xb3kQ9aLw2`,
       `${PROGRAM_NAME} secrets remove billing --without-id`,
     ],
-    options: [new Option('--without-id', 'the secret without an id, which is in the table clients')],
-    async run(clients, { withoutId }, clientId, secretId) {
+    options: [new Option('--without-id', 'the secret without an id, which is in the table clients'), JSON_OPTION],
+    async *run({ open }, { withoutId }, clientId = '', secretId) {
       if ((secretId === undefined) !== (withoutId === true)) {
         throw new Problem(EXIT.usage, 'Give either the id of a secret or --without-id.');
       }
-      return changed(clients, clientId, { remove: [{ secret_id: secretId }] }, 'has lost this secret');
+      yield changed(await open(), clientId, { remove: [{ secret_id: secretId }] }, 'has lost this secret');
     },
   },
 ];
 
 /** `hash`: prints the BCrypt encoding of a secret, for a clients file or another program. */
-export function hashCommand(
-  encodeSecret: EncodeSecret,
-  stdin: Input,
-): CommandDefinition<GivenCostOptions & ShortSecretOptions> {
-  return {
-    usage: 'hash',
-    summary: 'print the BCrypt encoding of a secret from standard input',
-    description:
-      'Prints the BCrypt encoding of the secret on standard input, as a clients file contains it. Needs no database.',
-    examples: [`${PROGRAM_NAME} hash < secret.txt`, `npm run --silent clients -- hash --cost 12 < secret.txt`],
-    options: [GIVEN_COST_OPTION, SHORT_SECRET_OPTION],
-    async run({ cost, ...options }) {
-      const encoded = await encodeSecret(await readSecret(stdin, options), cost);
-      return { document: encoded, text: () => encoded, messages: [] };
-    },
-  };
-}
+export const HASH_COMMAND: ClientCommand<GivenCostOptions & ShortSecretOptions> = {
+  usage: 'hash',
+  summary: 'print the BCrypt encoding of a secret from standard input',
+  description:
+    'Prints the BCrypt encoding of the secret on standard input, as a clients file contains it. Needs no database.',
+  examples: [`${PROGRAM_NAME} hash < secret.txt`, `npm run --silent clients -- hash --cost 12 < secret.txt`],
+  options: [GIVEN_COST_OPTION, SHORT_SECRET_OPTION],
+  async *run({ encodeSecret, stdin }, { cost, ...options }) {
+    const encoded = await encodeSecret(await readSecret(stdin, options), cost);
+    yield { document: encoded, text: () => encoded, messages: [] };
+  },
+};

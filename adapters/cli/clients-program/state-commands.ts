@@ -1,6 +1,7 @@
+import { JSON_OPTION } from '../command-program.ts';
 import { outputOf } from '../text-table.ts';
 import { accepted, type ClientCommand, PROGRAM_NAME } from './client-command.ts';
-import { clientOutput } from './client-output.ts';
+import { clientOutput, registrationOf } from './client-output.ts';
 
 /** `show`, `disable`, `enable` and `remove`. */
 export const STATE_COMMANDS: readonly ClientCommand[] = [
@@ -10,9 +11,10 @@ export const STATE_COMMANDS: readonly ClientCommand[] = [
     description:
       'Shows one client: how it authenticates, what expires when, and what is wrong with it if the service refuses it. Never its hash.',
     examples: [`${PROGRAM_NAME} show billing`, `${PROGRAM_NAME} show --json -- -an-id-with-a-dash`],
-    options: [],
-    async run(clients, _options, clientId) {
-      return clientOutput(await accepted(clients, clientId, clients.showClient(clientId)));
+    options: [JSON_OPTION],
+    async *run({ open }, _options, clientId = '') {
+      const clients = await open();
+      yield clientOutput({ client: await accepted(clients, clientId, clients.showClient(clientId)) });
     },
   },
   {
@@ -32,11 +34,12 @@ export const STATE_COMMANDS: readonly ClientCommand[] = [
     description:
       'Deletes a client with its secret; only add brings it back. Tokens that it holds stay valid until they expire.',
     examples: [`${PROGRAM_NAME} remove billing`, `${PROGRAM_NAME} remove billing --yes`],
-    options: [],
+    options: [JSON_OPTION],
     asks: (_options, clientId) => `Delete client ${clientId} with all its secrets and keys?`,
-    async run(clients, _options, clientId) {
+    async *run({ open }, _options, clientId = '') {
+      const clients = await open();
       const removed = await accepted(clients, clientId, clients.removeClient(clientId));
-      return outputOf({ ...removed, state: 'removed' }, [`Client ${clientId} is removed.`]);
+      yield outputOf({ ...registrationOf(removed), state: 'removed' }, [`Client ${clientId} is removed.`]);
     },
   },
 ];
@@ -45,11 +48,12 @@ function stateCommand(name: string, state: 'disabled' | 'enabled', unchanged: st
   return {
     usage: `${name} <client-id>`,
     examples: [`${PROGRAM_NAME} ${name} billing`],
-    options: [],
-    async run(clients, _options, clientId) {
+    options: [JSON_OPTION],
+    async *run({ open }, _options, clientId = '') {
+      const clients = await open();
       const changing = clients.changeClient(clientId, { state });
       const { client, changed: isChanged } = await accepted(clients, clientId, changing);
-      return clientOutput({ client }, [`Client ${clientId} ${isChanged ? `is ${state}.` : unchanged}`]);
+      yield clientOutput({ client, isBrief: true }, [`Client ${clientId} ${isChanged ? `is ${state}.` : unchanged}`]);
     },
   } satisfies Partial<ClientCommand>;
 }

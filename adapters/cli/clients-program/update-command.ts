@@ -1,21 +1,19 @@
 import { Option } from 'commander';
 import type { ClientUpdate } from '../../../application/clients-program/change-client.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
+import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
 import type { OutputOptions } from '../terminal.ts';
 import { type ClientCommand, changed, PROGRAM_NAME } from './client-command.ts';
 import { fieldsGiven } from './client-field-options.ts';
 import {
+  addedDetails,
   collected,
   DETAIL_OPTIONS,
   type DetailOptions,
-  expiryOf,
   NOT_TOKEN_CLAIMS,
-  resourcesOf,
   SUBJECT_OPTIONS,
-  subjectOf,
 } from './client-options.ts';
-import { readJwks } from './read-jwks.ts';
 
 interface UpdateOptions extends OutputOptions, DetailOptions {
   readonly name?: string;
@@ -56,14 +54,16 @@ export const UPDATE_COMMAND: ClientCommand<UpdateOptions> = {
     repeatable('--add-resource <uri>', 'let it request a resource (RFC 8707)'),
     repeatable('--remove-resource <uri>', 'remove a resource'),
     ...DETAIL_OPTIONS,
+    JSON_OPTION,
   ],
-  async run(clients, options, clientId) {
-    return changed(clients, clientId, await updateOf(options, clients.clock), 'is changed');
+  async *run({ open, clock }, options, clientId = '') {
+    const update = await updateOf(options, clock);
+    yield changed(await open(), clientId, update, 'is changed');
   },
 };
 
 async function updateOf(options: UpdateOptions, clock: Clock): Promise<ClientUpdate> {
-  const { name: clientName, scope, addKey, removeKey = [], addSubject, removeSubject, claim = {} } = options;
+  const { name: clientName, scope, addKey, removeKey = [], addSubject, removeSubject } = options;
   const { issuer, subject, addResource = [], removeResource = [] } = options;
   const misused = misusedOption(options);
   if (misused !== undefined) throw new Problem(EXIT.usage, misused);
@@ -74,12 +74,11 @@ async function updateOf(options: UpdateOptions, clock: Clock): Promise<ClientUpd
       ...(removeSubject ? [{ issuer: issuer ?? '', subject: subject ?? '' }] : []),
       ...removeResource.map((resource) => ({ resource })),
     ],
-    add: {
-      keys: addKey === undefined ? [] : await readJwks(addKey, expiryOf(options, clock)),
-      subjects: addSubject ? [subjectOf({ ...options, claim })] : [],
-      resources: resourcesOf(addResource, options),
-      ...fieldsGiven(options),
-    },
+    add: await addedDetails(
+      { keyFile: addKey, hasSubject: addSubject === true, resources: addResource },
+      options,
+      clock,
+    ),
   };
 }
 

@@ -10,8 +10,8 @@ import { type CommandDefinition, JSON_OPTION } from '../command-program.ts';
 import { EXIT, type Output, Problem } from '../outcome.ts';
 import { shortened } from '../printable.ts';
 import { type Input, readUpTo } from '../read-secret.ts';
+import { type OpenStorage, whenUsed } from '../storage-fault.ts';
 import type { OutputOptions } from '../terminal.ts';
-import { type OpenStorage, withStorage } from '../with-storage.ts';
 
 /** Bytes. The service refuses longer assertions too. */
 const ASSERTION_MAX = 16 * 1024;
@@ -38,7 +38,11 @@ export interface ExplainOptions extends OutputOptions {
  *
  * @param program how users call the program that has this command.
  */
-export function explainCommand(open: OpenExplain, program: string, stdin: Input): CommandDefinition<ExplainOptions> {
+export function explainCommand(
+  open: OpenExplain,
+  program: string,
+  stdin: Input,
+): CommandDefinition<unknown, ExplainOptions> {
   return {
     usage: 'explain',
     summary: 'say why an assertion does or does not authenticate a client',
@@ -55,11 +59,15 @@ export function explainCommand(open: OpenExplain, program: string, stdin: Input)
         .default('jwt-bearer'),
       JSON_OPTION,
     ],
-    async *run({ clientId, type }) {
+    async *run(_parts, { clientId, type }) {
       const assertion = await readAssertion(stdin);
-      yield* withStorage(open, async (explanation) =>
-        outputOf(await explanation.execute({ assertion, type, clientId })),
-      );
+      const service = whenUsed(open);
+      try {
+        const explanation = await service.open();
+        yield outputOf(await explanation.execute({ assertion, type, clientId }));
+      } finally {
+        await service.close();
+      }
     },
   };
 }

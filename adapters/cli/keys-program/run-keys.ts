@@ -5,9 +5,9 @@ import type { KeyRow } from '../../../application/ports/key-ring-store.ts';
 import { closestTo } from '../../../domain/edit-distance.ts';
 import { type CommandDefinition, JSON_OPTION, runCommand } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
+import { type Closable, type OpenStorage, whenUsed } from '../storage-fault.ts';
 import { type OutputOptions, Terminal, type TerminalStreams } from '../terminal.ts';
 import { outputOf, textTable } from '../text-table.ts';
-import { type OpenStorage, withStorage } from '../with-storage.ts';
 
 const NAME = 'npm run keys --';
 
@@ -22,11 +22,16 @@ const TABLES =
 
 const COLUMNS = ['kid', 'algorithm', 'state', 'signs_from', 'verifies_until', 'secret_id', 'revoked_at'] as const;
 
-interface KeysProgramParts {
-  /** Opens the key ring, or returns what is wrong with the environment. */
-  readonly open: OpenStorage<KeyRingRecords & { close(): Promise<void> }>;
+/** What the commands need. */
+interface KeysParts extends Closable {
+  open(): Promise<KeyRingRecords>;
   /** The id of the secret that opens what is sealed; undefined if it is no seal. */
   readonly secretIdOf: (sealed: string) => string | undefined;
+}
+
+interface ProgramParts extends Pick<KeysParts, 'secretIdOf'> {
+  /** Opens the key ring, or returns what is wrong with the environment. */
+  readonly open: OpenStorage<KeyRingRecords & Closable>;
   readonly version: string;
 }
 
@@ -34,113 +39,96 @@ interface KeysProgramParts {
 export function runKeys(
   args: readonly string[],
   streams: TerminalStreams,
-  { version, ...parts }: KeysProgramParts,
+  { version, open, secretIdOf }: ProgramParts,
 ): Promise<number> {
   const description = 'Shows, rotates and revokes the keys that the replicas of the authorization service share.';
   const storageTexts = ['The key ring cannot be used', TABLES] as const;
   const page = { name: NAME, version, description, notes: NOTES, storageTexts };
-  const commands = [listCommand(parts), rotateCommand(parts), revokeCommand(parts)];
-  return runCommand(page, commands, args, new Terminal(streams));
+  return runCommand(page, COMMANDS, { ...whenUsed(open), secretIdOf }, args, new Terminal(streams));
 }
 
-type Parts = Omit<KeysProgramParts, 'version'>;
+const LIST_COMMAND: CommandDefinition<KeysParts> = {
+  usage: 'list',
+  summary: 'show every key',
+  description:
+    'Shows every key that signs, will sign, still verifies or is revoked: its algorithm, its times in UTC, and the id of the secret that opens it.',
+  examples: [`${NAME} list`, `npm run --silent keys -- list --json | jq -r '.[] | select(.state == "signing").kid'`],
+  options: [JSON_OPTION],
+  async *run({ open, secretIdOf }) {
+    const ring = await (await open()).list();
+    const rows = ring.rows.filter(({ verifiesUntil }) => (ring.time ?? 0) < verifiesUntil).toSorted(byTime);
+    const documents = rows.map((row) => documentOf(row, keyStateOf(row, ring), secretIdOf));
+    const none = 'There is no key. A service with KEY_DIRECTORY=database makes one when it starts.';
+    yield { document: documents, text: () => tableOf(documents), messages: documents.length === 0 ? [none] : [] };
+  },
+};
 
-function listCommand({ open, secretIdOf }: Parts): CommandDefinition {
-  return {
-    usage: 'list',
-    summary: 'show every key',
-    description:
-      'Shows every key that signs, will sign, still verifies or is revoked: its algorithm, its times in UTC, and the id of the secret that opens it.',
-    examples: [`${NAME} list`, `npm run --silent keys -- list --json | jq -r '.[] | select(.state == "signing").kid'`],
-    options: [JSON_OPTION],
-    run: () =>
-      withStorage(open, async (keys) => {
-        const ring = await keys.list();
-        const rows = ring.rows.filter(({ verifiesUntil }) => (ring.time ?? 0) < verifiesUntil).toSorted(byTime);
-        const documents = rows.map((row) => documentOf(row, keyStateOf(row, ring), secretIdOf));
-        const messages =
-          documents.length === 0
-            ? ['There is no key. A service with KEY_DIRECTORY=database makes one when it starts.']
-            : [];
-        return { document: documents, text: () => tableOf(documents), messages };
-      }),
-  };
-}
-
-function rotateCommand({ open }: Parts): CommandDefinition {
-  return {
-    usage: 'rotate',
-    summary: 'let the next key sign',
-    description:
-      'Lets the next key of each algorithm sign as soon as it has been published for KEY_PUBLICATION_SECONDS. Tokens of the current one stay valid.',
-    examples: [`${NAME} rotate`],
-    options: [JSON_OPTION],
-    run: () =>
-      withStorage(open, async (keys) => {
-        const rotations = rotationsOf(await keys.list());
-        if (rotations.length === 0) {
-          throw new Problem(EXIT.refused, 'No key can be rotated: no next key is in the ring.', NO_NEXT);
-        }
-        for (const { kid, endsAt } of rotations) await keys.end(kid, endsAt);
-        const documents = rotations.map(({ kid, endsAt }) => ({ kid, ends_at: timeOf(endsAt) }));
-        const messages = documents.map(
-          ({ kid, ends_at }) => `The key ${kid} signs until ${ends_at}, then the next one.`,
-        );
-        return { document: documents, text: () => '', messages };
-      }),
-  };
-}
+const ROTATE_COMMAND: CommandDefinition<KeysParts> = {
+  usage: 'rotate',
+  summary: 'let the next key sign',
+  description:
+    'Lets the next key of each algorithm sign as soon as it has been published for KEY_PUBLICATION_SECONDS. Tokens of the current one stay valid.',
+  examples: [`${NAME} rotate`],
+  options: [JSON_OPTION],
+  async *run({ open }) {
+    const keys = await open();
+    const rotations = rotationsOf(await keys.list());
+    if (rotations.length === 0) {
+      throw new Problem(EXIT.refused, 'No key can be rotated: no next key is in the ring.', NO_NEXT);
+    }
+    for (const { kid, endsAt } of rotations) await keys.end(kid, endsAt);
+    const documents = rotations.map(({ kid, endsAt }) => ({ kid, ends_at: timeOf(endsAt) }));
+    const messages = documents.map(({ kid, ends_at }) => `The key ${kid} signs until ${ends_at}, then the next one.`);
+    yield { document: documents, text: () => '', messages };
+  },
+};
 
 const NO_NEXT = 'A running service adds the next key within seconds after the current one began to sign.';
 
-function revokeCommand({ open, secretIdOf }: Parts): CommandDefinition<OutputOptions & { readonly all?: boolean }> {
-  return {
-    usage: 'revoke [kid]',
-    summary: 'revoke a key for good, or all keys',
-    description:
-      'Revokes a key: within 10 s no replica verifies its tokens, signs with it or publishes it. This cannot be undone. A key that the ring does not know is refused if a backup brings it back.',
-    examples: [
-      `${NAME} revoke kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k`,
-      `${NAME} revoke -- -an-id-with-a-dash`,
-      `${NAME} revoke --all`,
-    ],
-    options: [new Option('--all', 'revoke every key, also those that no secret opens any more'), JSON_OPTION],
-    run: ({ all = false }, kid) =>
-      withStorage(open, async (keys) => {
-        if (all === (kid !== undefined)) {
-          throw new Problem(EXIT.usage, all ? 'Name a key or --all, not both.' : 'Name the key, or --all.');
-        }
-        const { rows: before } = await keys.list();
-        const revoked = await keys.revoke(kid === undefined ? 'all' : { kid });
-        const ring = await keys.list();
-        const rows = ring.rows.filter((row) => (kid === undefined ? revoked.includes(row.kid) : row.kid === kid));
-        const documents = rows.map((row) => documentOf(row, 'revoked', secretIdOf));
-        const isKnown = kid === undefined || before.some((row) => row.kid === kid);
-        const similar = isKnown
-          ? undefined
-          : closestTo(
-              kid,
-              before.map((row) => row.kid),
-            );
-        const messages = [
-          kid === undefined ? `${revoked.length} keys are revoked.` : `The key ${kid} is revoked.`,
-          ...(isKnown ? [] : ['The ring did not know it; it is refused if it comes back.']),
-          ...(similar === undefined ? [] : [`Did you mean ${similar}?`]),
-          'Replicas that reach the ring drop what is revoked within 10 s; if no other key can sign, they add one, which signs at once.',
-          'A resource server that caches the key set accepts tokens of a revoked key until it fetches the set again.',
-        ];
-        if (kid === undefined) return { document: documents, text: () => tableOf(documents), messages };
-        return outputOf(documents[0] ?? {}, messages);
-      }),
-  };
-}
+const REVOKE_COMMAND: CommandDefinition<KeysParts, OutputOptions & { readonly all?: boolean }> = {
+  usage: 'revoke [kid]',
+  summary: 'revoke a key for good, or all keys',
+  description:
+    'Revokes a key: within 10 s no replica verifies its tokens, signs with it or publishes it. This cannot be undone. A key that the ring does not know is refused if a backup brings it back.',
+  examples: [
+    `${NAME} revoke kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k`,
+    `${NAME} revoke -- -an-id-with-a-dash`,
+    `${NAME} revoke --all`,
+  ],
+  options: [new Option('--all', 'revoke every key, also those that no secret opens any more'), JSON_OPTION],
+  async *run({ open, secretIdOf }, { all = false }, kid) {
+    const keys = await open();
+    if (all === (kid !== undefined)) {
+      throw new Problem(EXIT.usage, all ? 'Name a key or --all, not both.' : 'Name the key, or --all.');
+    }
+    const before = (await keys.list()).rows.map((row) => row.kid);
+    const revoked = await keys.revoke(kid === undefined ? 'all' : { kid });
+    const { rows } = await keys.list();
+    const documents = rows
+      .filter((row) => (kid === undefined ? revoked.includes(row.kid) : row.kid === kid))
+      .map((row) => documentOf(row, 'revoked', secretIdOf));
+    const isKnown = kid === undefined || before.includes(kid);
+    const similar = isKnown ? undefined : closestTo(kid, before);
+    const messages = [
+      kid === undefined ? `${revoked.length} keys are revoked.` : `The key ${kid} is revoked.`,
+      ...(isKnown ? [] : ['The ring did not know it; it is refused if it comes back.']),
+      ...(similar === undefined ? [] : [`Did you mean ${similar}?`]),
+      'Replicas that reach the ring drop what is revoked within 10 s; if no other key can sign, they add one, which signs at once.',
+      'A resource server that caches the key set accepts tokens of a revoked key until it fetches the set again.',
+    ];
+    if (kid === undefined) yield { document: documents, text: () => tableOf(documents), messages };
+    else yield outputOf(documents[0] ?? {}, messages);
+  },
+};
+
+const COMMANDS = [LIST_COMMAND, ROTATE_COMMAND, REVOKE_COMMAND];
 
 function byTime(one: KeyRow, other: KeyRow): number {
   return one.signsFrom - other.signsFrom || (one.kid < other.kid ? -1 : 1);
 }
 
 /** A key as `--json` prints it. */
-function documentOf(row: KeyRow, state: KeyState, secretIdOf: Parts['secretIdOf']) {
+function documentOf(row: KeyRow, state: KeyState, secretIdOf: KeysParts['secretIdOf']) {
   return {
     kid: row.kid,
     algorithm: row.algorithm ?? null,

@@ -2,28 +2,28 @@ import { BRING_BACK } from '../../../application/client-lookup.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { CLIENTS, HAS_DETAILS } from '../client-entity.ts';
 import type { Connection } from '../connection.ts';
-import { hasState, SQLSTATE, storeFault, TableUnusable } from '../fault.ts';
+import { storeFault, TableUnusable } from '../fault.ts';
 import { FIND_OWN_TABLES, hasClients, lostClients } from '../own-tables.ts';
 import { DEADLINE_MS, openProgramDatabase } from '../program-database.ts';
 import { runStatement } from '../runner.ts';
 
-/** An import keeps its connection, and everything else needs one at a time. */
+/** A plan keeps its connection, and everything else needs one at a time. */
 const POOL_SIZE = 2;
 
-/** How long an import waits for another one, in milliseconds: as long as a million clients take, and some more. */
+/** How long a plan waits for another one, in milliseconds: as long as a million clients take, and some more. */
 const WAIT_MS = 120_000;
 
 /** The rows are read as they are once they are locked, whatever level the database has by default. */
 const BEGIN = 'begin isolation level read committed';
 
-/** Before the lock of a row, so that no import waits for this transaction that it waits for. */
+/** Before the lock of a row, so that no plan waits for this transaction that it waits for. */
 const BEGIN_ROWS = `${BEGIN}; lock table clients in row exclusive mode`;
 
 /**
  * Only readers, until the transaction ends. Each batch looks its clients up by an index: the planner would rather read a whole
  * table of any size, once for each batch.
  */
-const BEGIN_TABLE = `analyze pg_temp.imported_clients; ${BEGIN};
+const BEGIN_TABLE = `analyze pg_temp.planned_clients; ${BEGIN};
   set local enable_seqscan = off; set local lock_timeout = ${WAIT_MS}; set local statement_timeout = ${WAIT_MS};
   lock table clients in share row exclusive mode; set local statement_timeout = ${DEADLINE_MS}; set local lock_timeout = ${DEADLINE_MS}`;
 
@@ -40,13 +40,10 @@ export async function openClientsDatabase(url: string) {
   return {
     dialect: {
       temporary: 'pg_temp',
-      beforeImport: TEMPORARY_MEMORY,
+      beforePlan: TEMPORARY_MEMORY,
       bytewise: 'collate "C"',
       forUpdate: ' for update',
       jsonType: 'jsonb',
-      merged: (one: string, other: string) => `(select coalesce(pg_catalog.jsonb_object_agg(key, value), '{}'::jsonb)
-        from pg_catalog.jsonb_each(
-          case pg_catalog.jsonb_typeof(${one}) when 'object' then ${one} else '{}'::jsonb end || ${other}) where pg_catalog.jsonb_typeof(value) <> 'null')`,
       ownerOf: (column: string) => `(${column} ->> 'owner'::text)`,
     },
     async connect() {
@@ -60,7 +57,6 @@ export async function openClientsDatabase(url: string) {
       return (await details).length > 0;
     },
     faultOf: (fault: unknown) => (fault instanceof DependencyUnavailable ? fault : storeFault(fault)),
-    isDeadlock: (fault: unknown) => hasState(fault, SQLSTATE.deadlock),
     close,
   };
 }

@@ -4,7 +4,7 @@ import { connectionTo } from '../file-connection.ts';
 import { codeOf, storeFault } from '../file-fault.ts';
 import { BUSY_MS, closeKeepingLog, openMigrated } from '../migrate-file.ts';
 
-/** How long an import waits for another one, in milliseconds: as long as a million clients take, and some more. */
+/** How long a plan waits for another one, in milliseconds: as long as a million clients take, and some more. */
 const WAIT_MS = 120_000;
 
 /** Between two attempts to lock the file. */
@@ -13,7 +13,7 @@ const RETRY_MS = 20;
 const BUSY = 5;
 
 /** A temporary table is a file that only its connection sees. */
-const BEFORE_IMPORT = 'pragma temp_store = file; pragma temp.cache_size = -16384; pragma main.cache_size = -8192';
+const BEFORE_PLAN = 'pragma temp_store = file; pragma temp.cache_size = -16384; pragma main.cache_size = -8192';
 
 /**
  * The file of the registrations, for the store that manages them. It is opened at the first use, and has to exist. A transaction that
@@ -24,15 +24,10 @@ export function openClientsFile(path: string) {
   return {
     dialect: {
       temporary: 'temp',
-      beforeImport: BEFORE_IMPORT,
+      beforePlan: BEFORE_PLAN,
       bytewise: 'collate binary',
       forUpdate: '',
       jsonType: 'text',
-      merged: (one: string, other: string) => `(select json_group_object(key, json(value)) from (
-        select key, coalesce(${other} -> fullkey, ${one} -> fullkey) as value from json_each(${one})
-          where coalesce(json_type(${other}, fullkey), type) <> 'null'
-        union all select key, ${other} -> fullkey from json_each(${other})
-          where type <> 'null' and json_type(${one}, fullkey) is null))`,
       ownerOf: (column: string) => `case when json_valid(${column}) then ${column} ->> 'owner' end`,
     },
     async connect() {
@@ -48,7 +43,6 @@ export function openClientsFile(path: string) {
     },
     hasDetails: async () => true,
     faultOf: (fault: unknown) => storeFault(path, fault),
-    isDeadlock: () => false,
     async close(): Promise<void> {
       for (const database of idle.splice(0)) closeKeepingLog(database, path);
     },

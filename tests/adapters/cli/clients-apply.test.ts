@@ -516,7 +516,7 @@ describe('clients apply at a terminal', () => {
     ['the owner got another client', insert('other', 'team-a'), ['other']],
   ])('refuses a plan if meanwhile %s', async (_what, meanwhile, expected) => {
     const { exitCode, stderr } = await asked('y\n', meanwhile);
-    expect(stderr).toContain('Clients were changed after the plan was made: make another one. Nothing was changed.');
+    expect(stderr).toContain('Clients were changed meanwhile: run this again. Nothing was changed.');
     expect({ exitCode, ids: await ids() }).toEqual({ exitCode: 1, ids: expected });
   });
 

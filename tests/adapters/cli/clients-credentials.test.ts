@@ -249,9 +249,9 @@ describe('credentials', () => {
       [['--jwks', 'file'], '--jwks needs --method private_key_jwt.'],
       [['--method', 'none'], "argument 'none' is invalid"],
       [['--expires-in', '1d', '--secret-stdin'], 'A secret from standard input cannot expire'],
-      [['--resource', 'api'], 'The resource must be an absolute URI without a fragment (RFC 8707 section 2).'],
+      [['--resource', 'api'], 'resources entry 0 must be an absolute URI without a fragment (RFC 8707 section 2).'],
       [['--resource-scope', 'read'], '--resource-scope needs --resource.'],
-      [['--token-claims', '{"aud":"a"}'], 'The claims must not set aud, which the service or a standard sets.'],
+      [['--token-claims', '{"aud":"a"}'], 'claims must not set aud, which the service or a standard sets.'],
       [
         ['--claim', 'tenant=acme'],
         '--claim needs --method federated_jwt; the claims of its tokens are --token-claims.',
@@ -299,22 +299,18 @@ describe('credentials', () => {
     });
 
     it.each([
-      [['--token-claims', '{"Iss":"x"}'], 1, 'The claims must not set iss, which the service or a standard sets.'],
-      [['--token-claims', '[]'], 1, 'The claims must be an object. Client billing is not changed.\n'],
-      [
-        ['--token-claims', '{"a":12345678901234567890}'],
-        1,
-        'The claims must have numbers that every reader gets exactly',
-      ],
-      [['--token-claims', `{"a":"${'x'.repeat(1_024)}"}`], 1, 'The claims must have at most 1024 bytes as JSON'],
+      [['--token-claims', '{"Iss":"x"}'], 1, 'claims must not set iss, which the service or a standard sets.'],
+      [['--token-claims', '[]'], 1, 'claims must be an object. Client billing is not changed.\n'],
+      [['--token-claims', '{"a":12345678901234567890}'], 1, 'claims must have numbers that every reader gets exactly'],
+      [['--token-claims', `{"a":"${'x'.repeat(1_024)}"}`], 1, 'claims must have at most 1024 bytes as JSON'],
       [['--token-claims', '{"a":1,"a":2}'], 2, 'It must be a JSON object that names nothing twice'],
       [['--token-claims', 'tenant=acme'], 2, 'It must be a JSON object that names nothing twice'],
-      [['--token-lifetime', '86401'], 1, 'The lifetime of tokens must be a whole number of seconds from 1 to 86400.'],
+      [['--token-lifetime', '86401'], 1, 'token_lifetime_seconds must be a whole number of seconds from 1 to 86400.'],
       [['--token-lifetime', '10m'], 2, 'It must be a whole number of seconds: 600 is 10 minutes.'],
       [
         ['--add-resource', 'urn:a', '--resource-scope', 'a  b'],
         1,
-        'The resource scope must be scope tokens with single',
+        'resources entry 0 scope must be scope tokens with single',
       ],
       [['--resource-scope', 'read'], 2, '--resource-scope needs --add-resource.'],
       [['--claim', 'tenant=acme'], 2, '--claim needs --add-subject; the claims of its tokens are --token-claims.'],

@@ -179,7 +179,7 @@ describe('exports and imports', () => {
       const replaced = await onTarget(['import', file, '--replace']);
       expect(replaced).toMatchObject({
         exitCode: 0,
-        stderr: '2 added, 2 replaced.\nClient detailed stays disabled.\n',
+        stderr: '2 added, 2 replaced, 1 of them still disabled.\n',
       });
       await onTarget(['enable', 'detailed']);
       expect(await rowsOf(target)).toEqual(await rowsOf(source));
@@ -390,7 +390,7 @@ describe('imports', () => {
       const renamed = { ...PLAIN_CLIENT, client_name: 'Renamed', scope: 'admin' };
       const entries = [PLAIN_CLIENT, { ...renamed, client_id: 'locked' }, { ...renamed, client_id: 'good-client' }];
       const run = await importClients(entries, '--replace', '--json');
-      expect(run).toMatchObject({ exitCode: 0, stderr: '1 added, 2 replaced.\nClient locked stays disabled.\n' });
+      expect(run).toMatchObject({ exitCode: 0, stderr: '1 added, 2 replaced, 1 of them still disabled.\n' });
       expect(run.json()).toEqual({
         added: ['plain-client'],
         replaced: expect.arrayContaining(['good-client', 'locked']),

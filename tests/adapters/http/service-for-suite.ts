@@ -12,7 +12,7 @@ export function serviceForSuite(options: ServiceOptions = {}): () => ServiceUnde
   });
   afterAll(async () => {
     await service?.stop();
-    expect(service?.logText()).not.toMatch(/-secret(?!\.ts)|eyJ/);
+    expect(service?.logText()).not.toMatch(/(?<!authenticate-by)-secret(?!\.ts)|eyJ/);
   });
   return () => {
     if (service === undefined) throw new Error('the service does not run yet');

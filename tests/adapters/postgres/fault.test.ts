@@ -14,7 +14,6 @@ describe('the SQLSTATE of a fault', () => {
     ['creationDenied', ['42501', '3F000'], ['42P01', '3F0001', '142501']],
     ['readOnly', ['25006'], ['25001', '250061', '125006']],
     ['dataException', ['22P02', '22021'], ['42P22', '23505']],
-    ['deadlock', ['40P01'], ['40001', '40P011', '140P01']],
     ['valueRefused', ['22001', '23505'], ['42601', '24000', '122']],
   ] as const)('is %s for these and for no others', (name, states, others) => {
     const has = (code: string) => hasState(response(code), SQLSTATE[name]);

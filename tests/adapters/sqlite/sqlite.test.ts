@@ -6,12 +6,9 @@ import { openClientsFile } from '../../../adapters/sqlite/clients-program/sqlite
 import type { FileLog } from '../../../adapters/sqlite/file-reader.ts';
 import { openClientRows } from '../../../adapters/sqlite/sqlite-client-rows.ts';
 import { DETAILS_BYTES_MAX } from '../../../application/client-lookup.ts';
-import { NO_DETAILS } from '../../../domain/client-details.ts';
-import type { NewClient } from '../../../domain/client-registration.ts';
 import { documentOf } from '../../../domain/details-document.ts';
 import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';
-import { A_FILE, describeClientStore } from '../../contracts/client-store.ts';
-import { generateSigningKey } from '../../support/assertions.ts';
+import { describeClientStore } from '../../contracts/client-store.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { createSqliteFile } from '../../support/sqlite-file.ts';
 
@@ -93,7 +90,7 @@ describe('the repository of clients', () => {
     const store = new SqlClientStore(openClientsFile(file.path), readDetails);
     const pages = [];
     for await (const page of store.list({ prefix: '' })) pages.push(page);
-    expect(pages).toMatchObject([[{ client: { clientId: 'client-1' }, problem: expect.stringContaining('details') }]]);
+    expect(pages).toMatchObject([[{ clientId: 'client-1', problem: expect.stringContaining('details') }]]);
     await store.close();
   });
 
@@ -133,29 +130,5 @@ describe('the store of clients', () => {
         await file.remove();
       },
     };
-  });
-
-  it('imports clients with their details, and replaces those of stored clients', async () => {
-    await using file = await createSqliteFile();
-    const store = new SqlClientStore(openClientsFile(file.path), readDetails);
-    const details = {
-      secrets: [{ secret_id: 'an-id', name: 'of spring', encoded: A_CLIENT.clientSecret, expires_at: 2_000_000_000 }],
-      keys: [{ jwk: generateSigningKey('EdDSA').jwk }],
-      subjects: [{ issuer: 'https://issuer.example', subject: 'repo:a/b', claims: { '/a': 'é"' } }],
-      resources: ['https://a.example', 'https://b.example'],
-    };
-    const importAll = async (...clients: readonly NewClient[]) => {
-      const started = await store.startImport();
-      await started.add(clients);
-      await started.save(A_FILE, 'replace');
-    };
-    await importAll({ ...A_CLIENT, details }, { ...A_CLIENT, clientId: 'without' });
-    expect((await store.find('client-1'))?.details).toMatchObject(details);
-    expect((await store.find('without'))?.details).toEqual(NO_DETAILS);
-    await importAll({ ...A_CLIENT, details: { ...NO_DETAILS, resources: ['https://b.example'] } });
-    expect((await store.find('client-1'))?.details).toEqual({ ...NO_DETAILS, resources: ['https://b.example'] });
-    await importAll(A_CLIENT);
-    expect((await store.find('client-1'))?.details.resources).toEqual(['https://b.example']);
-    await store.close();
   });
 });

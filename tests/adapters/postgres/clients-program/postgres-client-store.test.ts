@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import { readDetails } from '../../../../adapters/files/clients-file.ts';
 import { CLIENTS } from '../../../../adapters/postgres/client-entity.ts';
 import { openClientsDatabase } from '../../../../adapters/postgres/clients-program/postgres-clients-database.ts';
 import { grantOf } from '../../../../adapters/postgres/own-tables.ts';
 import { SqlClientStore } from '../../../../adapters/sql/sql-client-store.ts';
 import type { ChangeRecorder } from '../../../../application/ports/change-recorder.ts';
-import type { ClientChange } from '../../../../application/ports/client-store.ts';
+import type { ClientChange, PlannedClient } from '../../../../application/ports/client-store.ts';
 import { NO_DETAILS } from '../../../../domain/client-details.ts';
 import { success } from '../../../../domain/result.ts';
 import { lock } from '../../../../domain/stored-secret.ts';
 import { A_CLIENT } from '../../../contracts/client-repository.ts';
-import { A_FILE, describeClientStore } from '../../../contracts/client-store.ts';
+import { A_SOURCE, describeClientStore, NONE } from '../../../contracts/client-store.ts';
 import { CREATE_CLIENTS, clientsTable } from '../../../support/clients-table.ts';
 import { collect } from '../../../support/collect.ts';
 import { freshTables } from '../../../support/details-tables.ts';
@@ -56,8 +55,8 @@ describe('SqlClientStore on PostgreSQL without the column of details', () => {
     await store.add({ ...A_CLIENT, details: NO_DETAILS });
     expect((await store.find('client-1'))?.details).toEqual(NO_DETAILS);
     const changed = await store.change('client-1', (stored) => success({ ...stored, clientSecret: '$2b$new' }));
-    expect(changed).toMatchObject({ ok: true, value: { client: { clientSecret: '$2b$new' } } });
-    expect(await store.remove('client-1')).toMatchObject({ client: { clientId: 'client-1' } });
+    expect(changed).toMatchObject({ ok: true, value: { clientSecret: '$2b$new' } });
+    expect(await store.remove('client-1')).toMatchObject({ clientId: 'client-1' });
   });
 
   it('stores nothing of a client with details, and says what to do', async () => {
@@ -68,7 +67,7 @@ describe('SqlClientStore on PostgreSQL without the column of details', () => {
     await store.add(A_CLIENT);
     const change = store.change('client-1', () => success({ clientSecret: '$2b$new', details }));
     await expect(change).rejects.toMatchObject(said);
-    expect(await store.find('client-1')).toMatchObject({ client: { clientSecret: A_CLIENT.clientSecret } });
+    expect(await store.find('client-1')).toMatchObject({ clientSecret: A_CLIENT.clientSecret });
   });
 });
 
@@ -81,29 +80,15 @@ describe('SqlClientStore on PostgreSQL', () => {
     const store = await open(latin.url);
     const listed = async (prefix: string) => (await collect(store.list({ prefix }))).length;
     expect([await listed('é'), await listed('e'), await listed('ÿ')]).toEqual([25_000, 0, 0]);
-    const plan = await store.startImport();
+    const plan = await store.startPlan();
     const details = { ...NO_DETAILS, owner: 'team-a' };
-    await plan.add([{ ...A_CLIENT, details, plan: { version: undefined, changes: [] } }]);
+    await plan.add([{ ...A_CLIENT, details, plan: { action: 'added', version: undefined, changes: [] } }]);
     await plan.prune('team-a');
-    expect(await plan.apply(A_FILE, 'team-a')).toEqual(
-      success({ added: 1, changed: 0, removed: 16_667, unchanged: 0 }),
-    );
+    expect(await plan.apply(A_SOURCE, 'team-a')).toEqual(success({ ...NONE, added: 1, removed: 16_667 }));
     expect(await listed('')).toBe(8_334);
     await store.close();
     await latin.drop();
   }, 60_000);
-
-  it('imports clients beside one whose details are no object', async () => {
-    await freshTables(database);
-    await using store = await open(database.url);
-    for (const clientId of ['bad', 'good']) await store.add({ ...A_CLIENT, clientId });
-    await database.query(`update clients set details = '[]' where client_id = 'bad'`);
-    const started = await store.startImport();
-    await started.add(['bad', 'good'].map((clientId) => ({ ...A_CLIENT, clientId, clientName: 'new' })));
-    const file = { name: 'clients.json', sha256: '0'.repeat(64) };
-    expect(await started.save(file, 'replace')).toMatchObject({ ok: true, value: { replaced: 2 } });
-    expect((await store.find('good'))?.client.clientName).toBe('new');
-  });
 
   it('reports details that another program has broken, and replaces nothing of them', async () => {
     await freshTables(database);
@@ -119,46 +104,40 @@ describe('SqlClientStore on PostgreSQL', () => {
     expect(await database.query('select details from clients')).toEqual([{ details: { secrets: 7, mine: {} } }]);
   });
 
-  it('replaces clients by an index, whatever the size of the table, and writes no row that has the given values already', async () => {
+  it('replaces clients by an index, whatever the size of the table, and writes no row that stays as it is', async () => {
     await database.query(`drop table if exists clients; ${CREATE_CLIENTS}`);
     // To build an index is to read the whole table, which the server counts for this session at some later time.
     await database.query('select pg_stat_force_next_flush()');
     const many = Array.from({ length: 6_000 }, (_, number) => ({ ...A_CLIENT, clientId: `client-${number}` }));
-    const changed = many.map((client, number) => (number < 10 ? { ...client, clientName: 'Another name' } : client));
-    const importAll = async (clients: typeof many) => {
+    const versionsOf = async (clients: typeof many) => {
       await using store = await open();
-      const started = await store.startImport();
-      await started.add(clients);
-      await started.save(A_FILE, 'replace');
+      const found = await (await store.startPlan()).find(clients.map(({ clientId }) => clientId));
+      return new Map(found.map(({ clientId, version }) => [clientId, version]));
     };
-    await importAll(many);
-    await until(isCounted, 'what the first import did is counted');
+    const storeAll = async (
+      clients: typeof many,
+      versions: ReadonlyMap<string, string>,
+      changes: (number: number) => readonly string[],
+    ) => {
+      await using store = await open();
+      const plan = await store.startPlan();
+      await plan.add(
+        clients.map((client, number): PlannedClient => {
+          const version = versions.get(client.clientId);
+          const action = version === undefined ? 'added' : 'replaced';
+          return { ...client, plan: { action, version, changes: changes(number) } };
+        }),
+      );
+      await plan.apply(A_SOURCE);
+    };
+    await storeAll(many, new Map(), () => []);
+    const versions = await versionsOf(many);
+    await until(isCounted, 'what the first plan did is counted');
     const before = await usage();
-    await importAll(changed);
-    await until(isCounted, 'what the second import did is counted');
+    const renamed = many.map((client) => ({ ...client, clientName: 'Another name' }));
+    await storeAll(renamed, versions, (number) => (number < 10 ? ['client_name'] : []));
+    await until(isCounted, 'what the second plan did is counted');
     expect(await usage()).toMatchObject({ updated: 10, wholeReads: before.wholeReads });
-  });
-
-  it('repeats an import that the server ended because of a deadlock', async () => {
-    await database.query(`drop table if exists clients; ${CREATE_CLIENTS}`);
-    await using store = await open();
-    const many = Array.from({ length: 10 }, (_, number) => ({ ...A_CLIENT, clientId: `client-${number}` }));
-    await Promise.all(many.map((client) => store.add(client)));
-    // Another program locks the last row first, and the first row when the import has it and waits for the last one.
-    const rival = new pg.Client({ connectionString: database.url });
-    await rival.connect();
-    await rival.query('begin');
-    // The server ends the transaction that notices the deadlock first: the import, which waits with the default of one second.
-    await rival.query("set local deadlock_timeout = '1min'");
-    await rival.query("select from clients where client_id = 'client-9' for update");
-    const clients = await store.startImport();
-    await clients.add(many.map((client) => ({ ...client, clientName: 'Imported' })));
-    const saved = clients.save(A_FILE, 'replace');
-    await until(async () => (await waiting()) === 1, 'the import waits');
-    await rival.query("select from clients where client_id = 'client-0' for update");
-    await rival.query('commit');
-    await rival.end();
-    expect(await saved).toMatchObject({ value: { added: 0, replaced: 10 } });
   });
 
   it('loses no change if the database isolates transactions more strictly by default', async () => {
@@ -192,14 +171,6 @@ async function open(
 ): Promise<SqlClientStore & AsyncDisposable> {
   const store = new SqlClientStore(await openClientsDatabase(url), readDetails, recorder);
   return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
-}
-
-/** How many sessions of this database wait for a lock. */
-async function waiting(): Promise<number> {
-  const [row] = await database.query(
-    "select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-  );
-  return Number(row?.['count']);
 }
 
 /** Whether all sessions of stores have ended: the server counts what a session did when it ends. */

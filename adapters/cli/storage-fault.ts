@@ -2,36 +2,31 @@ import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { problemIn } from '../../domain/problem.ts';
 import type { Result } from '../../domain/result.ts';
-import { EXIT, type Output, type OutputStream, Problem } from './outcome.ts';
+import { EXIT, Problem } from './outcome.ts';
 
-interface Closable {
+export interface Closable {
   close(): Promise<void>;
 }
 
 /** Opens a storage, or returns what is wrong with the environment. */
 export type OpenStorage<Storage extends Closable> = () => Promise<Result<Storage, string | readonly string[]>>;
 
+/** A storage that is opened at its first use, if there is one. */
+export function whenUsed<Storage extends Closable>(openStorage: OpenStorage<Storage>) {
+  let storage: Storage | undefined;
+  return {
+    async open(): Promise<Storage> {
+      const opened = await openStorage();
+      if (!opened.ok) throw new Problem(EXIT.usage, ...[opened.problem].flat());
+      storage = opened.value;
+      return storage;
+    },
+    close: async () => storage?.close(),
+  };
+}
+
 /** What a fault of the storage says, and what to do about a table that cannot be used. */
 export type StorageTexts = readonly [unusable: string, ...aboutTables: string[]];
-
-/** Runs a command's work on a storage, and leaves nothing open. */
-export async function* withStorage<Storage extends Closable>(
-  open: OpenStorage<Storage>,
-  work: (storage: Storage) => Promise<Output> | OutputStream,
-): OutputStream {
-  const opened = await open();
-  if (!opened.ok) throw new Problem(EXIT.usage, ...[opened.problem].flat());
-  try {
-    yield* partsOf(work(opened.value));
-  } finally {
-    await opened.value.close();
-  }
-}
-
-export async function* partsOf(response: Promise<Output> | OutputStream): OutputStream {
-  if (Symbol.asyncIterator in response) yield* response;
-  else yield await response;
-}
 
 const GRANT =
   'Use a role with this right: npm run migrate -- --grant-to <role>, with --role-for clients or --role-for keys, gives a role what it needs.';
