@@ -23,10 +23,12 @@ const LAST_CALLERS_MS = 1_000;
 /** The sockets on which an HTTP server accepts connections: one, or many if the port is shared. */
 export class ListeningSockets {
   readonly #server: HttpServer;
+  readonly #lastCallersMs: number;
   readonly #more: Server[] = [];
 
-  constructor(server: HttpServer) {
+  constructor(server: HttpServer, lastCallersMs = LAST_CALLERS_MS) {
     this.#server = server;
+    this.#lastCallersMs = lastCallersMs;
   }
 
   /** Resolves with the address when all of them listen. Otherwise rejects with the system's error, and leaves none open. */
@@ -64,7 +66,7 @@ export class ListeningSockets {
       accepted = true;
     };
     this.#server.on('connection', onConnection);
-    const deadline = performance.now() + LAST_CALLERS_MS;
+    const deadline = performance.now() + this.#lastCallersMs;
     // The first may end in the iteration that runs now, after it has looked for connections.
     await nextIteration();
     while (accepted && performance.now() < deadline) {
