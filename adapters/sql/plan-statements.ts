@@ -17,14 +17,14 @@ const FIELDS = 'client_id, client_secret, client_name, scope';
  *
  * @param hasDetails whether `clients` has the column.
  */
-export function planStatements({ temporary, jsonType, bytewise, ownerOf }: SqlDialect, hasDetails: boolean) {
+export function planStatements({ temporary, jsonType, bytewise, length, ownerOf }: SqlDialect, hasDetails: boolean) {
   const planned = `${temporary}.planned_clients`;
   /** The tables of others may have such columns too. */
   const batch = 'planned.position >= $1 and planned.position < $2';
   const names = ['client_secret', 'client_name', 'scope', ...(hasDetails ? ['details'] : [])];
   const details = hasDetails ? 'cast(stored.details as text)' : "'{}'";
   /** All that is stored of a client. The lengths keep the columns apart, and the columns may have different collations. */
-  const version = `(cast(length(stored.client_secret) as text) || ' ' || cast(length(stored.client_name) as text) || ' '
+  const version = `(cast(${length}(stored.client_secret) as text) || ' ' || cast(${length}(stored.client_name) as text) || ' '
     || stored.client_secret || stored.client_name || stored.scope || coalesce(${details}, '')) ${bytewise}`;
   const id = `client_id ${bytewise}`;
   /** Parameters: the owner, and the first and the last id of a range. */

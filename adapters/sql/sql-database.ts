@@ -33,6 +33,8 @@ export interface SqlDialect {
   /** Locks the rows of a query until the transaction ends. */
   readonly forUpdate: string;
   readonly jsonType: string;
+  /** The function that counts the characters of a text. */
+  readonly length: string;
   /** The field `owner` of a column with an object; null if it has none, or is no object. */
   ownerOf(column: string): string;
 }

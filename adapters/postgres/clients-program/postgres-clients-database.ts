@@ -44,6 +44,7 @@ export async function openClientsDatabase(url: string) {
       bytewise: 'collate "C"',
       forUpdate: ' for update',
       jsonType: 'jsonb',
+      length: 'pg_catalog.length',
       ownerOf: (column: string) => `(${column} ->> 'owner'::text)`,
     },
     async connect() {

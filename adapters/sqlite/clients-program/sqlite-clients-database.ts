@@ -28,6 +28,7 @@ export function openClientsFile(path: string) {
       bytewise: 'collate binary',
       forUpdate: '',
       jsonType: 'text',
+      length: 'length',
       ownerOf: (column: string) => `case when json_valid(${column}) then ${column} ->> 'owner' end`,
     },
     async connect() {
