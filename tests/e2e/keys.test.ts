@@ -77,15 +77,18 @@ describe('a service with KEY_DIRECTORY=database', () => {
     return send(url(), '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } });
   }
 
+  function ports() {
+    return { PORT: String(backend.port), MANAGEMENT_PORT: String(backend.managementPort) };
+  }
+
   /** In this process, for tests that send it no signal. */
   function startHere(more: Readonly<Record<string, string>> = {}): Promise<ServiceUnderTest> {
-    const ports = { PORT: String(backend.port), MANAGEMENT_PORT: String(backend.managementPort) };
-    return startServiceUnderTest({ environment: { ...settings(), ...ports, ...more } });
+    return startServiceUnderTest({ environment: { ...settings(), ...ports(), ...more } });
   }
 
   /** Why it does not start. */
   async function problemsOf(more: Readonly<Record<string, string>>): Promise<readonly string[]> {
-    const started = await startFromEnvironment({ BASE_URL: 'http://issuer.test', ...settings(), ...more });
+    const started = await startFromEnvironment({ BASE_URL: 'http://issuer.test', ...settings(), ...ports(), ...more });
     if (started.ok) throw new Error('it starts');
     return problemsIn(started);
   }
