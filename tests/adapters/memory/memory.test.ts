@@ -116,6 +116,20 @@ describe('used assertions', () => {
       expect(await store.use([of('a', '3'), of('a', '4'), of('a', '5')])).toEqual(['first', 'first', 'client_full']);
     });
 
+    it('has room for a client whose share is over, however much others have used', async () => {
+      const clock = new FixedClock();
+      const store = new InMemoryUsedAssertions(clock, { perClient: 300, total: 2_000 });
+      const uses = (clientId: string, keptSeconds: number) =>
+        Array.from({ length: 300 }, (_, id) => ({ clientId, assertionId: String(id), keptSeconds }));
+      await store.use([...uses('a', 10), ...uses('b', 300), ...uses('c', 300)]);
+      clock.advance(20);
+      for (let number = 0; number < 10; number += 1) {
+        expect(await store.use([{ clientId: 'a', assertionId: `later ${number}`, keptSeconds: 300 }])).toEqual([
+          'first',
+        ]);
+      }
+    });
+
     it('makes room as fast as it fills: a full store accepts a use as soon as the time of one is over', async () => {
       const clock = new FixedClock();
       const store = new InMemoryUsedAssertions(clock, { perClient: 20, total: 20 });
