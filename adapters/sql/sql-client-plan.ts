@@ -108,7 +108,7 @@ export class SqlClientPlan implements ClientPlan {
   }
 
   apply(
-    source: PlanSource,
+    source: PlanSource | undefined,
     pruned?: string,
     onCommit: () => void = () => {},
   ): Promise<Result<PlanCounts, 'plan_outdated'>> {
@@ -124,6 +124,10 @@ export class SqlClientPlan implements ClientPlan {
         }
       }
       const counts = await this.#countIn(connection);
+      if (source === undefined) {
+        await connection.run('rollback');
+        return success(counts);
+      }
       const { recorder } = this.#parts;
       // A page is held in memory at a time.
       const pages = this.entries('added', 'changed', 'replaced', 'locked', 'removed');

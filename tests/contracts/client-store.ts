@@ -588,6 +588,20 @@ export function describeClientStore(
         expect(recorder.changes).toEqual([]);
       });
 
+      it('counts what a rehearsal would do, stores and records nothing of it, and does it afterwards', async () => {
+        await storeAll([OWNED, { ...OWNED, clientId: 'gone' }]);
+        const before = await list();
+        const plan = await planned(['client-1'], { clientName: 'New' }, ['client_name']);
+        await plan.prune('team-a');
+        recorder.changes.length = 0;
+        const counts = { ...NONE, changed: 1, removed: 1 };
+        expect(await plan.apply(undefined, 'team-a')).toEqual(success(counts));
+        expect(await list()).toEqual(before);
+        expect(recorder.changes).toEqual([]);
+        expect(await plan.apply(AN_APPLY, 'team-a')).toEqual(success(counts));
+        expect((await list()).map(({ clientName }) => clientName)).toEqual(['New']);
+      });
+
       it('records the names of changed claims, and whose an adopted client is', async () => {
         await storeAll([{ ...A_CLIENT, details: { claims: { tenant: 'acme' } } }, ANOTHER]);
         const claims = { plan: 'gold' };

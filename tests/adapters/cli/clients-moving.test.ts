@@ -375,6 +375,18 @@ describe('imports', () => {
       expect((await importClients(entries, '--replace')).stderr).toBe('1 added, 1 replaced.\n');
     });
 
+    it('refuses with --dry-run what the table would refuse, and stores nothing', async () => {
+      await database.query(
+        `alter table clients add constraint short check (client_name <> '${PLAIN_CLIENT.client_name}')`,
+      );
+      const said = 'The table clients refuses this';
+      for (const options of [['--dry-run'], []]) {
+        const run = await importClients([GOOD_CLIENT, PLAIN_CLIENT], ...options);
+        expect(run).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(said), audit: [] });
+      }
+      expect(await rows()).toEqual([]);
+    });
+
     it('does nothing where npm has kept --dry-run for itself', async () => {
       await importClients([GOOD_CLIENT]);
       await writeFile(file, JSON.stringify([PLAIN_CLIENT]));
