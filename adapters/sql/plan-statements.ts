@@ -23,9 +23,9 @@ export function planStatements({ temporary, jsonType, bytewise, ownerOf }: SqlDi
   const batch = 'planned.position >= $1 and planned.position < $2';
   const names = ['client_secret', 'client_name', 'scope', ...(hasDetails ? ['details'] : [])];
   const details = hasDetails ? 'cast(stored.details as text)' : "'{}'";
-  /** All that is stored of a client. The lengths keep the columns apart. */
-  const version = `cast(length(stored.client_secret) as text) || ' ' || cast(length(stored.client_name) as text) || ' '
-    || stored.client_secret || stored.client_name || stored.scope || coalesce(${details}, '')`;
+  /** All that is stored of a client. The lengths keep the columns apart, and the columns may have different collations. */
+  const version = `(cast(length(stored.client_secret) as text) || ' ' || cast(length(stored.client_name) as text) || ' '
+    || stored.client_secret || stored.client_name || stored.scope || coalesce(${details}, '')) ${bytewise}`;
   const id = `client_id ${bytewise}`;
   /** Parameters: the owner, and the first and the last id of a range. */
   const owned = `stored.${id} >= $2 and stored.${id} <= $3 and ${hasDetails ? ownerOf('stored.details') : "''"} = $1

@@ -977,6 +977,17 @@ describe('planClients', () => {
     expect(await storedIds()).toEqual(['a']);
   });
 
+  it.each(['replace', 'match'] as const)(
+    'refuses all clients if the details of one that it would %s cannot be read',
+    async (existing) => {
+      await importAll([[client('a')]]);
+      store.run(`update clients set details = '{"resources":7}'`);
+      const text = 'client a: its stored details cannot be read: show says why';
+      expect(await importAll([[client('b')], [client('a')]], existing)).toEqual(failure([{ position: 1, text }]));
+      expect(await storedIds()).toEqual(['a']);
+    },
+  );
+
   it('keeps the stored encoding of a plain secret that is the same', async () => {
     const secret = (text: string) => client('a', { clientSecret: `{noop}${text}` });
     await importAll([[secret('a-secret')]]);

@@ -43,7 +43,7 @@ export async function createSqliteFile(): Promise<SqliteFile> {
   };
 }
 
-export interface SqliteStore extends ClientStore {
+export interface SqliteStore extends ClientStore, Pick<SqliteFile, 'run'> {
   close(): Promise<void>;
 }
 
@@ -53,6 +53,7 @@ export async function openSqliteStore(recorder?: ChangeRecorder<ClientChange>): 
   const store = new SqlClientStore(openClientsFile(file.path), readDetails, recorder);
   const closeStore = store.close.bind(store);
   return Object.assign(store, {
+    run: file.run,
     async close() {
       await closeStore();
       await file.remove();

@@ -104,6 +104,20 @@ describe('SqlClientStore on PostgreSQL', () => {
     expect(await database.query('select details from clients')).toEqual([{ details: { secrets: 7, mine: {} } }]);
   });
 
+  it('replaces clients whose columns have different collations', async () => {
+    await database.query(`drop table if exists clients; ${CREATE_CLIENTS};
+      alter table clients alter client_name type text collate "POSIX", alter scope type text collate "C"`);
+    await clientsTable(database).add(A_CLIENT);
+    await using store = await open();
+    const plan = await store.startPlan();
+    const [{ version = '' } = {}] = await plan.find(['client-1']);
+    await plan.add([
+      { ...A_CLIENT, clientName: 'New', plan: { action: 'replaced', version, changes: ['client_name'] } },
+    ]);
+    expect(await plan.apply(A_SOURCE)).toMatchObject({ ok: true });
+    expect(await store.find('client-1')).toMatchObject({ clientName: 'New' });
+  });
+
   it('replaces clients by an index, whatever the size of the table, and writes no row that stays as it is', async () => {
     await database.query(`drop table if exists clients; ${CREATE_CLIENTS}`);
     // To build an index is to read the whole table, which the server counts for this session at some later time.
