@@ -12,6 +12,7 @@ import type {
 } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { type ClientDetails, type NamedSecret, NO_DETAILS } from '../../domain/client-details.ts';
+import { NO_FIELDS } from '../../domain/client-fields.ts';
 import type { ClientColumns, NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
@@ -287,9 +288,7 @@ export function describeClientStore(
         keys: [{ jwk: ANOTHER_KEY }],
         subjects: [{ ...A_SUBJECT, claims: {} }],
         resources: ['https://a.example/', 'https://z.example/'],
-        claims: {},
-        token_lifetime_seconds: null,
-        owner: null,
+        ...NO_FIELDS,
       };
       const seen: StoredClient[] = [];
       const changed = await store.change('client-1', (client) => {

@@ -15,6 +15,7 @@ import {
   CLIENT_FIELDS,
   type ClientFieldName,
   type ClientFields,
+  NO_FIELDS,
 } from '../../../domain/client-fields.ts';
 import { failure } from '../../../domain/result.ts';
 import { writeClientsFile } from '../../support/bulk-clients.ts';
@@ -42,9 +43,7 @@ describe('exports and imports', () => {
     jwks: { keys: [] },
     federated_subjects: [],
     resources: [],
-    claims: {},
-    token_lifetime_seconds: null,
-    owner: null,
+    ...NO_FIELDS,
   };
 
   /** One client of each kind that an import can store. */
