@@ -55,13 +55,18 @@ describe('the clients file', () => {
       ['a field that is no string', [{ ...ENTRY, client_name: 1 }], 'entry 0: client a: client_name must be a string'],
       [
         'an unknown field',
-        [{ ...ENTRY, password: 'its-secret' }],
-        'entry 0: client a: it has fields other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner',
+        [{ ...ENTRY, description: 'its-secret' }],
+        'entry 0: client a: it has an unknown field `description`',
+      ],
+      [
+        'an unknown field whose name may be a secret',
+        [{ ...ENTRY, 'its-secret': 1, b: 2 }],
+        'entry 0: client a: it has fields other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner; has an unknown field `b`',
       ],
       [
         'a field whose name has a typing error',
         [{ ...ENTRY, jwk: 'its-secret' }],
-        'entry 0: client a: it has fields other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner; did you mean jwks by jwk?',
+        'entry 0: client a: it has an unknown field `jwk`: did you mean `jwks`?',
       ],
       ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client_id is that of entry 0'],
       [
@@ -171,7 +176,7 @@ describe('the clients file', () => {
       [
         'an unknown field of a secret',
         { secrets: [{ secret_id: 'a', name: 'n', client_secret: BCRYPT, secret: 'its-secret' }] },
-        'secrets.0 has fields other than secret_id, name, client_secret, expires_at',
+        'secrets.0 has an unknown field `secret`',
       ],
       [
         'a time that is no number',
@@ -194,7 +199,7 @@ describe('the clients file', () => {
       [
         'an unknown field of a subject',
         { federated_subjects: [{ issuer: 'i', subject: 's', claim: {} }] },
-        'federated_subjects.0 has fields other than issuer, subject, claims',
+        'federated_subjects.0 has an unknown field `claim`: did you mean `claims`?',
       ],
       [
         'a resource that is no text',
