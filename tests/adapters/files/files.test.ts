@@ -466,6 +466,12 @@ describe('the clients file', () => {
           /^client_secret must not be in the file in plain text: write \{"file": PATH\}/,
         ],
         [
+          'one of 80 bytes',
+          { client_secret: { file: 'x' } },
+          { ...SERVICE, read: () => success(`${'s'.repeat(80)}\n`) } as const,
+          'client_secret refers to a secret of 80 bytes: BCrypt reads at most 72',
+        ],
+        [
           'an empty file',
           { client_secret: { file: 'x' } },
           { ...SERVICE, read: () => success('\n') } as const,
