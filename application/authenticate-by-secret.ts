@@ -58,9 +58,9 @@ interface Verification {
  * | look-up of the secret, slot, verification | a match is cached and taken off; a fault is taken off | |
  * | registration | read after a match, with the same secret: the client; otherwise a refusal | joined an earlier attempt and refused: once more |
  *
- * What holds, with its test in tests/application/authentication.test.ts: every `invalid_client` costs one look-up and one verification
- * ("verifies the secret of an unknown client against nothing", "reads the registration only after its secret is verified, …"), and no
- * secret is compared without an attempt ("refuses with slow_down if no attempts are left at this network, whatever the secret, …").
+ * What holds, with its test in tests/application/authentication.test.ts: an `invalid_client` costs one look-up and one verification, whether
+ * or not the client is registered ("verifies the secret of an unknown client against nothing"), and a further look-up only if the secret is
+ * right, or was ("reads the registration only after its secret is verified, …"); and no secret is compared without an attempt ("refuses with slow_down if no attempts are left at this network, whatever the secret, …").
  */
 export class AuthenticateBySecret implements ClientAuthentication<SecretCredentials> {
   readonly #parts: AuthenticateBySecretParts;
@@ -74,7 +74,7 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
    * The registration that the credentials authenticate, or a refusal: `invalid_client`, or `slow_down` after too many
    * failed attempts. Throws what the ports throw.
    *
-   * Without attempts left, a secret is not compared with anything and nothing is looked up. Every `invalid_client` does the same
+   * Without attempts left, a secret is not compared with anything and nothing is looked up. A secret that was never right does the same
    * work, with or without a registration: one look-up of a secret, then one verification in a slot.
    */
   async execute(credentials: SecretCredentials, caller: Caller): Promise<Result<ClientRegistration, Refusal>> {

@@ -10,11 +10,11 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
   registration_broken:
     'The credentials are right, but the row of the client breaks a rule. Find `registration_broken` in the log, which names the field, and correct the row.',
   stored_secret_unusable:
-    'The client is disabled, or its stored secret cannot be compared: not BCrypt, a cost outside the limits, or {noop} in the table. Enable it, or give it a new secret with `npm run clients -- rotate`.',
+    'The client is disabled, has no secret, or none with the id that was sent, or its secret has expired; or what is stored cannot be compared: not BCrypt, a cost outside the limits, or {noop} in the table. `npm run clients -- show` says which. Enable it, or give it a new secret with `npm run clients -- rotate`.',
   presented_secret_unusable:
     'The secret that was sent is longer than 72 bytes or contains a NUL, so it cannot be right. Look for a wrong value at the caller, such as a whole file.',
   secret_wrong:
-    'The client is registered, but the secret is wrong. Correct the secret at the caller, or give the client a new one with `npm run clients -- rotate`.',
+    'The client is registered, but the secret is wrong, perhaps one from before a rotation. Correct the secret at the caller, or give the client a new one with `npm run clients -- rotate`.',
   client_disabled: 'The client is disabled. Enable it with `npm run clients -- enable` if it should get tokens.',
   client_ambiguous:
     'Several clients have a rule that matches this assertion. Have the caller send client_id, or make the rules narrower.',

@@ -29,6 +29,11 @@ const METHODS: Readonly<Record<AuthenticationMethod, MethodRow>> = {
   federated_jwt: { sends: 'assertion', needs: 'subject', isUsedOnce: false },
 };
 
+/** Whether each of the methods sends a secret. */
+export function sendOnlySecrets(methods: readonly AuthenticationMethod[]): boolean {
+  return methods.every((method) => METHODS[method].sends === 'secret');
+}
+
 /** Whether one of the methods sends a signed assertion. */
 export function usesAssertions(methods: readonly AuthenticationMethod[]): boolean {
   return methods.some((method) => METHODS[method].sends === 'assertion');

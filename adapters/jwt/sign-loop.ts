@@ -17,7 +17,7 @@ import type { SignKeyObjectInput } from 'node:crypto';
  * - Only who ends a state writes to the slot, so each job is signed once: "sign each input once, wherever the system halts a thread …".
  * - No more jobs than slots: "refuse a signature while too many wait". Numbers overflow, and slots are a power of two: "give each
  *   caller its own signature, many times around the ring".
- * - `passed` is behind no job that waits: "sign first in, first out", "before it has taken what it was woken for, leaves it to the others".
+ * - `passed` is never beyond a job that waits: "sign first in, first out", "before it has taken what it was woken for, leaves it to the others".
  * - A result is unreported, or `isReported` is 1 until the event loop has looked: "deliver what is ready while another thread still …".
  * - Only a thread that ends loses a job, the one with its number: "a signing thread that ends".
  */

@@ -30,7 +30,7 @@ export class LineTarget {
   readonly #isShared: boolean;
   /** Bytes of the next line that are written already, or {@link WITHIN_LINE}. Undefined: the file has to be read. */
   #ahead: number | undefined;
-  /** Bytes of a shared file after the last write. */
+  /** Bytes of the file after the last write, if it is shared or has a part of a line: somebody may write to it, or empty it. */
   #size = -1;
   #appending: Promise<unknown> = Promise.resolve();
 
@@ -59,7 +59,7 @@ export class LineTarget {
   }
 
   async #append(lines: Buffer): Promise<number> {
-    const size = this.isFile && this.#isShared ? (await fstatInPool(this.descriptor)).size : -1;
+    const size = await this.#sizeToKeep();
     if (size !== this.#size) this.#ahead = undefined;
     this.#ahead ??= (await endsWithinLine(`/proc/self/fd/${this.descriptor}`, true)) ? WITHIN_LINE : 0;
     const data = this.#dataOf(lines);
@@ -70,8 +70,14 @@ export class LineTarget {
     // A line in a file that lacks its line feed is written: the line feed comes before the next line.
     const whole = lines.lastIndexOf(LINE_FEED, this.isFile ? end : end - 1) + 1;
     this.#ahead = end - whole;
-    this.#size = size === -1 ? -1 : size + bytesWritten;
+    this.#size = size === -1 ? await this.#sizeToKeep() : size + bytesWritten;
+    if (!this.#isShared && this.#ahead === 0) this.#size = -1;
     return whole;
+  }
+
+  async #sizeToKeep(): Promise<number> {
+    const isKept = this.isFile && (this.#isShared || this.#ahead !== 0);
+    return isKept ? (await fstatInPool(this.descriptor)).size : -1;
   }
 
   /** Writes all lines before it returns. Throws the system's fault. @param giveUpAt until when it waits for a slow reader, in milliseconds of `performance.now()`. */

@@ -6,6 +6,7 @@ import { type Connection, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, storeFault, TableUnusable } from './fault.ts';
 import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
 import type { TableDefinition } from './table-definition.ts';
+import { encodingProblem } from './table-shape.ts';
 import { USED_ASSERTIONS } from './used-assertion-table.ts';
 
 /** How long a statement may take; half of it to wait for another migration that runs. Milliseconds. */
@@ -51,6 +52,9 @@ export async function migrateDatabase(
     const client = await connection.pool.connect();
     try {
       await client.query(beginAlone(dryRun ? 'read only' : 'read write'));
+      const [{ encoding } = {}] = (await client.query<{ readonly encoding?: string }>(FIND_ENCODING)).rows;
+      const wrong = encodingProblem(encoding);
+      if (wrong !== undefined) throw unusable(wrong);
       const { schemas, names } = await connection.searchPath();
       if (schemas.length === 0) throw unusable(noSchema(client, names));
       const [schema = ''] = schemas;
@@ -120,6 +124,8 @@ async function creationSteps(
   const grant = roles === '' ? [] : [step(`grant select (details) on clients to ${roles}`)];
   return [...steps, step(ADD_DETAILS), ...grant, ...index];
 }
+
+const FIND_ENCODING = `select pg_catalog.current_setting('server_encoding') as "encoding"`;
 
 interface FoundClients {
   readonly hasDetails: boolean;

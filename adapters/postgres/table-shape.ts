@@ -1,4 +1,5 @@
 import { BRING_BACK } from '../../application/client-lookup.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { Connection } from './connection.ts';
 import { TableUnusable } from './fault.ts';
 import { grantOf } from './own-tables.ts';
@@ -54,19 +55,22 @@ const ADD_COLUMN =
 
 const UTF8 = 'UTF8';
 
+/** What is wrong with the encoding of a database; undefined if nothing is. */
+export function encodingProblem(encoding: string | undefined): Problem | undefined {
+  if (encoding === UTF8) return undefined;
+  return {
+    code: 'encoding',
+    text: `the database has the encoding ${encoding}, which lacks characters that a client id may have`,
+    fix: `create a database with encoding '${UTF8}' for the tables`,
+  };
+}
+
 /** Throws TableUnusable, with the statement that makes the table usable for this role. */
 export function assertUsable(definition: TableDefinition, found: readonly Column[]): void {
   const { name: table, columns, optional, access } = definition;
   if (found.length === 0) throw missing(table, access === 'read' ? BRING_BACK : 'npm run migrate creates it');
-  const encoding = found[0]?.encoding;
-  if (encoding !== UTF8) {
-    const text = `the database has the encoding ${encoding}, which lacks characters that a client id may have`;
-    throw new TableUnusable({
-      code: 'encoding',
-      text,
-      fix: `create a database with encoding '${UTF8}' for the tables`,
-    });
-  }
+  const wrong = encodingProblem(found[0]?.encoding);
+  if (wrong !== undefined) throw new TableUnusable(wrong);
   const without = (isGood: (column: Column) => boolean) =>
     columns.filter((name) => !found.some((column) => column.name === name && isGood(column)));
   const absent = without(() => true);

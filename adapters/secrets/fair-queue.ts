@@ -15,8 +15,8 @@ type Flow = string | symbol;
  * One order of the waiting items, in rounds (fair queueing): in each round, each flow has one turn. A flow that comes later takes
  * part in the round that runs, so it goes before those that have had turns or have more waiting. What holds at every moment:
  * - No item waits in a round before #round: "serves next, of those that wait in the overflow queue, …".
- * - A flow's next round is behind those of its waiting items, and a turn that was not served comes back: "gives the turn of a caller
- *   who disconnects back to its client".
+ * - A flow has no more turns than rounds since it came: its next round counts those that were served and those that wait. A turn that was
+ *   not served comes back, maybe in a round where the flow has one already: "gives the turn of a caller who disconnects back to its client".
  * - Without items, nothing is remembered; with them, the turns of FLOWS_MAX flows: "remembers the turns of no more clients and
  *   networks than its bound". A flow that is forgotten begins again like a new one.
  * The tests are in tests/adapters/secrets/verification-queue.test.ts.

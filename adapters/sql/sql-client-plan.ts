@@ -44,7 +44,22 @@ interface WaitingClient extends Pick<PlanEntry, 'clientId' | 'action'> {
   readonly owner: string | null;
 }
 
-/** A plan with its own connection, since the temporary table belongs to it. */
+/**
+ * A plan with its own connection, since the temporary table belongs to it.
+ *
+ * | a plan is | that is | goes on |
+ * |---|---|---|
+ * | open | its clients are in the temporary table, each with the `version` of its row; no transaction | further clients; `apply` |
+ * | being applied | a transaction with the lock of the table compares each version, then removes, changes and adds | committed, or rolled back |
+ * | applied, or outdated | the temporary table is as before, for `entries` | `close` |
+ * | closed | by `close`; or by a fault, which closes the connection and so ends the transaction | |
+ *
+ * What holds, with its test in tests/contracts/client-store.ts: nothing is stored unless every client of the plan, also one that stays as it
+ * is, has the row that the plan found, and the owner no others ("does nothing of a plan if meanwhile …"); of two plans at the same time one
+ * waits, and then is outdated ("stores all clients of one plan and none of the other if two that overlap …"); nothing is committed that is
+ * not recorded ("does nothing of a plan of which only a part can be recorded"); and a client that stays keeps its row: the temporary table
+ * has none of its texts ("adds, changes, removes and keeps what was planned, and counts and records it").
+ */
 export class SqlClientPlan implements ClientPlan {
   readonly #parts: PlanParts;
   readonly #sql: ReturnType<typeof planStatements>;
@@ -108,7 +123,7 @@ export class SqlClientPlan implements ClientPlan {
   }
 
   apply(
-    source: PlanSource,
+    source: PlanSource | undefined,
     pruned?: string,
     onCommit: () => void = () => {},
   ): Promise<Result<PlanCounts, 'plan_outdated'>> {
@@ -124,6 +139,10 @@ export class SqlClientPlan implements ClientPlan {
         }
       }
       const counts = await this.#countIn(connection);
+      if (source === undefined) {
+        await connection.run('rollback');
+        return success(counts);
+      }
       const { recorder } = this.#parts;
       // A page is held in memory at a time.
       const pages = this.entries('added', 'changed', 'replaced', 'locked', 'removed');

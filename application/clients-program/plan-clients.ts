@@ -15,9 +15,13 @@ import { ClientPlanner, GENERATED_MAX, type PlanOptions, type PlanParts, TOO_MAN
 /** Reading ends after so many problems. */
 export const PROBLEMS_MAX = 100;
 
+const OUTDATED = 'Clients were changed meanwhile: run this again.';
+
 /** What a file would change. It can be read until the store is closed. */
 export interface ClientsPlan extends Pick<ClientPlan, 'entries'> {
   readonly counts: PlanCounts;
+  /** Fails where the storage would refuse it, and stores nothing. */
+  rehearse(): Promise<Result<PlanCounts, string>>;
   /**
    * Does it, all or nothing, and writes generated secrets to their files before. Fails if a client was changed since, or a
    * secret cannot be written. A fault leaves the files: nobody knows whether the change was made.
@@ -60,6 +64,10 @@ export async function planClients(
   return success({
     counts: await plan.count(),
     entries: (...actions) => plan.entries(...actions),
+    async rehearse() {
+      const rehearsed = await plan.apply(undefined, pruned);
+      return rehearsed.ok ? rehearsed : failure(OUTDATED);
+    },
     async apply(file) {
       const written: string[] = [];
       const undo = () => Promise.all(written.map((path) => parts.secretFiles.remove(path)));
@@ -83,7 +91,7 @@ export async function planClients(
       });
       if (applied.ok) return applied;
       await undo();
-      return failure('Clients were changed meanwhile: run this again.');
+      return failure(OUTDATED);
     },
   });
 }

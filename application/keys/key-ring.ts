@@ -48,10 +48,10 @@ const MAX_AGE_SECONDS = 30;
  *
  * | the ring is | when | a use of it |
  * |---|---|---|
- * | unread | nothing was read yet | 503 |
+ * | unread | nothing was read yet | reads it first; 503 while that fails |
  * | current | an attempt to read it ended less than GAP_SECONDS ago | goes on with what is known |
- * | left behind | otherwise: this process was stopped, and keys may have been revoked | reads it first |
- * | without a right clock | the clock of day is outside of the window of the last reading | reads it first, once a second; then 503 |
+ * | left behind | otherwise: this process was stopped, and keys may have been revoked | reads it first; if that fails, goes on with what is known |
+ * | without a right clock | the clock of day is outside of the window of the last reading | reads it first, once a second; then 503, but the key set is served, as not to be cached |
  *
  * What holds, with its test in tests/application/keys: a key that was seen revoked stays so ("stays revoked where it was seen revoked, …");
  * no token is refused because the ring could not be read ("while the ring is away signs nothing, says so, and verifies nothing: 503 and

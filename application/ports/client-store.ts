@@ -81,9 +81,14 @@ export interface ClientPlan {
    * Does what was planned. Stores nothing and returns `plan_outdated` if a stored client of the plan is not as it was found, or
    * a client of the owner is there that was neither added nor pruned. Of several plans, each waits for the one before.
    *
+   * @param source undefined for a rehearsal, which stores nothing, and fails as the storage would.
    * @param onCommit called before the commit: after a fault, nothing is stored if it was not called, and otherwise nobody knows.
    */
-  apply(source: PlanSource, pruned?: string, onCommit?: () => void): Promise<Result<PlanCounts, 'plan_outdated'>>;
+  apply(
+    source: PlanSource | undefined,
+    pruned?: string,
+    onCommit?: () => void,
+  ): Promise<Result<PlanCounts, 'plan_outdated'>>;
 
   /** Forgets what was added and not applied. */
   close(): Promise<void>;

@@ -5,8 +5,10 @@ import type { MetricValues } from '../../adapters/prom-client/metric-values.ts';
 import { KeyRotationTimer } from '../../adapters/system/key-rotation-timer.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
 import { type KeyRingTimes, keyTimes } from '../../application/keys/key-ring-report.ts';
+import type { UnusableKey } from '../../application/keys/opened-keys.ts';
 import type { HealthCheck } from '../../application/ports/health-check.ts';
 import { CLOCK_OFFSET_SECONDS_MAX } from '../../domain/clock-offset.ts';
+import { inWords, type Problem } from '../../domain/problem.ts';
 import { KEY_TYPES } from '../../domain/token-key.ts';
 import type { Feature } from '../feature.ts';
 import type { KeyDirectory } from '../features/key-directory.ts';
@@ -54,10 +56,19 @@ export function signingKeys(settings: Settings, core: Core, directory?: KeyDirec
 
 /** Throws if a key of the ring, which replicas sign or verify with, needs a secret that this one does not have. */
 function refuseLockedKeys(ring: KeyRing): void {
-  const locked = ring.unusable().find(({ state }) => state === 'locked');
-  if (locked === undefined) return;
-  const problem = `KEY_SECRET_FILE: the key ${locked.kid} cannot be opened: ${locked.reason}`;
-  throw new Error(`${problem}: bring that line back, or revoke the key: npm run keys -- revoke -- ${locked.kid}`);
+  const problem = problemOfLockedKey(ring.unusable());
+  if (problem !== undefined) throw new Error(inWords(problem));
+}
+
+/** The first of these keys that needs another secret; undefined if none does. */
+export function problemOfLockedKey(unusable: readonly UnusableKey[]): Problem | undefined {
+  const locked = unusable.find(({ state }) => state === 'locked');
+  if (locked === undefined) return undefined;
+  return {
+    code: 'key_locked',
+    text: `KEY_SECRET_FILE: the key ${locked.kid} cannot be opened: ${locked.reason}`,
+    fix: `bring that line back, or revoke the key: npm run keys -- revoke -- ${locked.kid}`,
+  };
 }
 
 /** Leaves out what is not known. */

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { createStateLog } from '../../adapters/log/state-log.ts';
 import { readTextFileNow } from '../../adapters/system/read-text-file.ts';
 import type { DatabaseName } from '../../application/ports/telemetry.ts';
-import { usesAssertions } from '../../domain/authentication-method.ts';
+import { sendOnlySecrets } from '../../domain/authentication-method.ts';
 import type { Feature } from '../feature.ts';
 import { type Core, PARTS, part } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
@@ -36,7 +36,7 @@ export function needsOf({ settings, clients }: Configuration, core: Core, depend
       measure: (use, pool) => core.resolve(PARTS.processMetrics).measureDatabase(use, pool),
     },
     poolSize: settings.DATABASE_POOL_SIZE,
-    needsDetails: usesAssertions(settings.CLIENT_AUTHENTICATION_METHODS),
+    needsDetails: !sendOnlySecrets(settings.CLIENT_AUTHENTICATION_METHODS),
     clock: core.resolve(PARTS.clock),
     ids: core.resolve(PARTS.ids),
     log: createStateLog(log, dependency && { dependency }),

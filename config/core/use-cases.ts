@@ -2,7 +2,7 @@ import { AuthenticateClient, type AuthenticationStrategies } from '../../applica
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
 import { IssueToken, type TokenReuse } from '../../application/issue-token.ts';
 import { TokenSigner } from '../../application/token-signer.ts';
-import { usesAssertions } from '../../domain/authentication-method.ts';
+import { sendOnlySecrets } from '../../domain/authentication-method.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
 import { type Core, PARTS, part } from '../parts.ts';
 import { tokenPolicyOptions } from '../settings/derived-values.ts';
@@ -19,7 +19,7 @@ export function registerAuthentication(
 ): void {
   part(core, PARTS.authenticateClient, () => {
     const { client_secret_post: bySecret } = strategies;
-    if (bySecret !== undefined && !usesAssertions(methods)) return bySecret;
+    if (bySecret !== undefined && sendOnlySecrets(methods)) return bySecret;
     return new AuthenticateClient(Object.fromEntries(methods.map((method) => [method, strategies[method]])));
   });
 }

@@ -1,9 +1,11 @@
 import { inspectRows } from '../../application/inspect-clients.ts';
+import { OpenedKeys } from '../../application/keys/opened-keys.ts';
 import { type HealthCheck, problemOf } from '../../application/ports/health-check.ts';
 import { recordsUses } from '../../domain/authentication-method.ts';
 import { type Finding, fine } from '../../domain/finding.ts';
 import { problemIn } from '../../domain/problem.ts';
 import { portsToRead } from '../core/ports.ts';
+import { problemOfLockedKey } from '../core/signing-keys.ts';
 import { needsOf, storage } from '../core/storage.ts';
 import { closeFeatures, type Feature } from '../feature.ts';
 import { keyDirectory } from '../features/key-directory.ts';
@@ -38,11 +40,7 @@ export async function checkStores(configuration: Configuration): Promise<readonl
 
 function openersOf({ settings }: Configuration): readonly Open[] {
   const { CLIENT_REPOSITORY: repository, CLIENT_AUTHENTICATION_METHODS: methods } = settings;
-  return [
-    ...(repository === 'memory' ? [] : [clients]),
-    keyDirectory,
-    ...(recordsUses(methods) ? [usedAssertions] : []),
-  ];
+  return [...(repository === 'memory' ? [] : [clients]), keys, ...(recordsUses(methods) ? [usedAssertions] : [])];
 }
 
 /** The code of a table that the service creates when it starts (`adapters/postgres/table-probe.ts`). */
@@ -58,6 +56,22 @@ async function clients(configuration: Configuration, core: Core): Promise<Opened
   const { TOKEN_LIFETIME_SECONDS: lifetime } = configuration.settings;
   // What keeps them from being read, the health of the storage says.
   return { ...feature, inspect: async () => inspectRows(await listRows().catch(() => []), now(), lifetime) };
+}
+
+async function keys(configuration: Configuration, core: Core): Promise<Opened | undefined> {
+  const directory = await keyDirectory(configuration, core);
+  if (directory === undefined) return undefined;
+  const opened = new OpenedKeys(directory.sealer);
+  return {
+    ...directory,
+    async inspect() {
+      // Where there is no ring yet, or it cannot be read, its health says so.
+      const read = await directory.store.read().catch(() => ({ rows: [], time: undefined }));
+      await opened.replace(read.rows, read.time ?? core.resolve(PARTS.clock).now());
+      const locked = problemOfLockedKey(opened.unusable);
+      return locked === undefined ? [] : [{ state: 'problem', ...locked }];
+    },
+  };
 }
 
 async function usedAssertions(configuration: Configuration, core: Core): Promise<Feature | undefined> {

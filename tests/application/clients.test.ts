@@ -22,6 +22,7 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 import type { EncodeSecret } from '../../application/ports/new-secrets.ts';
 import { RecordChanges } from '../../application/record-changes.ts';
 import { DETAILS_MAX, NO_DETAILS } from '../../domain/client-details.ts';
+import { NO_FIELDS, recordedFieldsOf } from '../../domain/client-fields.ts';
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
 import { weaknessByName } from '../../domain/federated-jwt/issuer-preset.ts';
 import { failure, success } from '../../domain/result.ts';
@@ -45,8 +46,6 @@ async function openStore(recorder?: RecordChanges<ClientChange>): Promise<void> 
   opened.push(store);
 }
 
-const NO_TOKEN_FIELDS = { claims: {}, token_lifetime_seconds: null, owner: null };
-
 describe('how clients are managed', () => {
   const COST = 4;
   const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -68,9 +67,7 @@ describe('how clients are managed', () => {
     keys: [],
     federated_subjects: [],
     resources: [],
-    claims: {},
-    token_lifetime_seconds: null,
-    owner: null,
+    ...NO_FIELDS,
   };
   const UNKNOWN = { ok: false, problem: 'client_unknown' };
 
@@ -577,9 +574,7 @@ describe('how credentials are managed', () => {
         keys: [{ key_id: KEY_ID }],
         federated_subjects: add.subjects,
         resources: add.resources,
-        claims: {},
-        token_lifetime_seconds: null,
-        owner: null,
+        ...NO_FIELDS,
       });
       await use.changeClient('c', { remove: [{ key_id: KEY_ID }] });
       await use.changeClient('c', { remove: [{ issuer: SUBJECT.issuer, subject: SUBJECT.subject }] });
@@ -589,9 +584,7 @@ describe('how credentials are managed', () => {
         keys: [],
         federated_subjects: [],
         resources: [],
-        claims: {},
-        token_lifetime_seconds: null,
-        owner: null,
+        ...NO_FIELDS,
       });
     });
 
@@ -610,7 +603,7 @@ describe('how credentials are managed', () => {
       const { keys, ...left } = (await store.find('c'))?.details ?? NO_DETAILS;
       expect(keys).toMatchObject([other]);
       expect(left).toEqual({
-        ...NO_TOKEN_FIELDS,
+        ...NO_FIELDS,
         secrets: [],
         subjects: others,
         resources: ['https://api.example/v2'],
@@ -716,9 +709,7 @@ describe('clientChangeEvents', () => {
       keys: [],
       federated_subjects: [],
       resources: [],
-      claims: [],
-      token_lifetime_seconds: null,
-      owner: null,
+      ...recordedFieldsOf(NO_FIELDS),
     };
     const after = { client_name, scope, state: 'enabled', bcrypt_cost: 4, ...credentials };
     expect(changeLog.events()).toEqual([expect.objectContaining({ after })]);

@@ -12,6 +12,7 @@ import type {
 } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { type ClientDetails, type NamedSecret, NO_DETAILS } from '../../domain/client-details.ts';
+import { NO_FIELDS } from '../../domain/client-fields.ts';
 import type { ClientColumns, NewClient } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
@@ -287,9 +288,7 @@ export function describeClientStore(
         keys: [{ jwk: ANOTHER_KEY }],
         subjects: [{ ...A_SUBJECT, claims: {} }],
         resources: ['https://a.example/', 'https://z.example/'],
-        claims: {},
-        token_lifetime_seconds: null,
-        owner: null,
+        ...NO_FIELDS,
       };
       const seen: StoredClient[] = [];
       const changed = await store.change('client-1', (client) => {
@@ -586,6 +585,20 @@ export function describeClientStore(
         expect(await plan.apply(AN_APPLY, 'team-a')).toEqual({ ok: false, problem: 'plan_outdated' });
         expect(await list()).toEqual(before);
         expect(recorder.changes).toEqual([]);
+      });
+
+      it('counts what a rehearsal would do, stores and records nothing of it, and does it afterwards', async () => {
+        await storeAll([OWNED, { ...OWNED, clientId: 'gone' }]);
+        const before = await list();
+        const plan = await planned(['client-1'], { clientName: 'New' }, ['client_name']);
+        await plan.prune('team-a');
+        recorder.changes.length = 0;
+        const counts = { ...NONE, changed: 1, removed: 1 };
+        expect(await plan.apply(undefined, 'team-a')).toEqual(success(counts));
+        expect(await list()).toEqual(before);
+        expect(recorder.changes).toEqual([]);
+        expect(await plan.apply(AN_APPLY, 'team-a')).toEqual(success(counts));
+        expect((await list()).map(({ clientName }) => clientName)).toEqual(['New']);
       });
 
       it('records the names of changed claims, and whose an adopted client is', async () => {

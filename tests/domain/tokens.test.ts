@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type AccessTokenClaims, isAccessTokenClaims, isFor, scopesOf } from '../../domain/access-token-claims.ts';
-import { methodsFor, recordsUses, usesAssertions } from '../../domain/authentication-method.ts';
+import { methodsFor, recordsUses, sendOnlySecrets, usesAssertions } from '../../domain/authentication-method.ts';
 import {
   ClientRegistration,
   type ClientRegistrationFields,
@@ -414,6 +414,8 @@ describe('authentication methods', () => {
     ['federated_jwt', true, false],
   ] as const)('%s: assertions %s, which are used once %s', (method, assertions, once) => {
     expect([usesAssertions([method]), recordsUses([method])]).toEqual([assertions, once]);
+    expect(sendOnlySecrets([method])).toBe(!assertions);
+    expect(sendOnlySecrets(['client_secret_post', method])).toBe(!assertions);
   });
 
   it('of a client are those that it has something for', () => {

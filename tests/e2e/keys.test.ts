@@ -7,9 +7,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { decodeProtectedHeader } from 'jose';
 import { manageKeys } from '../../config/programs/keys-program.ts';
 import { startFromEnvironment } from '../../config/service.ts';
+import { inWords } from '../../domain/problem.ts';
 import type { Backend } from '../support/balancer.ts';
 import { DatabaseServer } from '../support/database-server.ts';
 import { getAccessToken, type HttpResponse, requestToken, send } from '../support/http.ts';
+import { inspectDatabase } from '../support/inspect-database.ts';
 import { problemsIn } from '../support/problems.ts';
 import type { Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
@@ -199,7 +201,10 @@ describe('a service with KEY_DIRECTORY=database', () => {
       );
       expect(kids.some((kid) => refused.includes(kid))).toBe(true);
       expect(refused).not.toContain(other);
-      const { DATABASE_URL } = settings();
+      const { CLIENT_REPOSITORY: _storage, DATABASE_URL, ...more } = settings();
+      const found = await inspectDatabase(DATABASE_URL, { ...more, KEY_SECRET_FILE: file });
+      const problems = found.filter(({ state }) => state === 'problem');
+      expect(problems.map(inWords)).toEqual([refused]);
       expect(await runInProcess(manageKeys, ['revoke', '--all'], { DATABASE_URL })).toMatchObject({ exitCode: 0 });
       await using _service = await startHere({ KEY_SECRET_FILE: file });
       await untilReady();

@@ -8,6 +8,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  truncateSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -170,6 +171,25 @@ describe(`a writer of required lines (seed ${SEED})`, () => {
       expect(others.filter((line) => !/^lost \d+$/.test(line))).toEqual([]);
       expect(whole.includes(1_000_000)).toBe(what === 'a whole line');
       expectOnce(numbersOf(program), whole);
+    },
+  );
+
+  it.each(['log', 'audit log'])(
+    'writes a line of the %s as a whole if the file was emptied, which had taken a part of it',
+    async (kind) => {
+      const size = [0, 1, 2, 3, 4].reduce((sum, number) => sum + numberedLine(number).length, -5);
+      const writer = ['tests/faults/write-lines.ts', path, '0', kind];
+      await using program = followProgram(spawn('prlimit', [`--fsize=${size}:unlimited`, process.execPath, ...writer]));
+      await program.printed(/refused/);
+      truncateSync(path);
+      limitFiles(program, 'unlimited');
+      await untilMore(program, 20);
+      program.process.kill('SIGKILL');
+      await program.ended();
+      const { whole, fragments, others } = readNumberedLines(readFileSync(path, 'utf8'));
+      expect(others.filter((line) => !/^lost \d+$/.test(line))).toEqual([]);
+      expect(fragments).toBe(0);
+      expect(whole.slice(0, 3)).toEqual([4, 5, 6]);
     },
   );
 

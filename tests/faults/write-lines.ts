@@ -5,14 +5,14 @@ import { LineWriter } from '../../adapters/log/line-writer.ts';
 import { numberedLine } from './numbered-line.ts';
 
 // Writes required lines to a file, several at once, until it is ended, and names each one that was written on standard output, or
-// that it was refused. Arguments: the file, and the number of the first line. SIGHUP opens the file again, SIGTERM closes it.
+// that it was refused. Arguments: the file, the number of the first line, and whether it is the `log` or the `audit log`. SIGHUP opens the file again, SIGTERM closes it.
 
 /** So that the files stay small. */
 const LINES_MAX = 20_000;
 
-const [path = '', first = '0'] = process.argv.slice(2);
+const [path = '', first = '0', kind = ''] = process.argv.slice(2);
 const lossLine = (lines: number) => `lost ${lines}\n`;
-const lines = new LineWriter({ name: 'audit log', descriptor: openAuditFile(path), lossLine });
+const lines = new LineWriter({ name: kind === 'log' ? 'log' : 'audit log', descriptor: openAuditFile(path), lossLine });
 const end = Number(first) + LINES_MAX;
 let number = Number(first);
 let isOver = false;

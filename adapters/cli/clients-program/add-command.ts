@@ -1,7 +1,11 @@
 import { Option } from 'commander';
 import type { AddedClient, NewClientRequest } from '../../../application/clients-program/add-client.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
-import { AUTHENTICATION_METHODS, type AuthenticationMethod } from '../../../domain/authentication-method.ts';
+import {
+  AUTHENTICATION_METHODS,
+  type AuthenticationMethod,
+  sendOnlySecrets,
+} from '../../../domain/authentication-method.ts';
 import { withoutEmpty } from '../../../domain/client-details.ts';
 import { simpleFieldsOf } from '../../../domain/client-fields.ts';
 import { EXIT, type Output, Problem } from '../outcome.ts';
@@ -75,7 +79,7 @@ async function requestOf(options: AddOptions, stdin: Input, clock: Clock): Promi
   const expiresAt = expiryOf(options, clock);
   const hasSubject = method === 'federated_jwt';
   const details = await addedDetails({ keyFile, hasSubject, resources }, options, clock);
-  if (hasSubject || keyFile !== undefined) return { clientName, scope, secret: undefined, details };
+  if (!sendOnlySecrets([method])) return { clientName, scope, secret: undefined, details };
   const secret =
     expiresAt === undefined
       ? { secret: secretStdin ? await readSecret(stdin, options) : undefined, cost }

@@ -48,9 +48,9 @@ async function* importFile(
   const plan = planned.value;
   const { added, replaced, locked } = plan.counts;
   const said = `${added} would be added, ${replaced + locked} replaced, ${locked} of them still disabled. Nothing was changed.`;
-  if (dryRun) return yield { message: said };
-  const imported = await plan.apply(source.file());
+  const imported = await (dryRun ? plan.rehearse() : plan.apply(source.file()));
   if (!imported.ok) throw new Problem(EXIT.refused, `${imported.problem} Nothing was changed.`);
+  if (dryRun) return yield { message: said };
   const disabled = locked === 0 ? '' : `, ${locked} of them still disabled`;
   yield { message: `${added} added, ${replaced + locked} replaced${disabled}.` };
   const ids = { added: idsOf(plan, 'added'), replaced: idsOf(plan, 'replaced', 'locked') };

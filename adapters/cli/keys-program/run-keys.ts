@@ -101,17 +101,22 @@ const REVOKE_COMMAND: CommandDefinition<KeysParts, OutputOptions & { readonly al
     if (all === (kid !== undefined)) {
       throw new Problem(EXIT.usage, all ? 'Name a key or --all, not both.' : 'Name the key, or --all.');
     }
-    const before = (await keys.list()).rows.map((row) => row.kid);
+    const before = (await keys.list()).rows;
     const revoked = await keys.revoke(kid === undefined ? 'all' : { kid });
     const { rows } = await keys.list();
     const documents = rows
       .filter((row) => (kid === undefined ? revoked.includes(row.kid) : row.kid === kid))
       .map((row) => documentOf(row, 'revoked', secretIdOf));
-    const isKnown = kid === undefined || before.includes(kid);
-    const similar = isKnown ? undefined : closestTo(kid, before);
+    const isKnown = kid === undefined || before.find((row) => row.kid === kid)?.algorithm !== undefined;
+    const similar = isKnown
+      ? undefined
+      : closestTo(
+          kid,
+          before.filter((row) => row.algorithm !== undefined).map((row) => row.kid),
+        );
     const messages = [
-      kid === undefined ? `${revoked.length} keys are revoked.` : `The key ${kid} is revoked.`,
-      ...(isKnown ? [] : ['The ring did not know it; it is refused if it comes back.']),
+      ...(kid === undefined ? [`${revoked.length} keys are revoked.`] : []),
+      ...(kid === undefined ? [] : [isKnown ? `The key ${kid} is revoked.` : unknownKey(kid)]),
       ...(similar === undefined ? [] : [`Did you mean ${similar}?`]),
       'Replicas that reach the ring drop what is revoked within 10 s; if no other key can sign, they add one, which signs at once.',
       'A resource server that caches the key set accepts tokens of a revoked key until it fetches the set again.',
@@ -120,6 +125,11 @@ const REVOKE_COMMAND: CommandDefinition<KeysParts, OutputOptions & { readonly al
     else yield outputOf(documents[0] ?? {}, messages);
   },
 };
+
+/** A mistyped id would leave the key that was meant in use. */
+function unknownKey(kid: string): string {
+  return `The ring has no key ${kid}, so none stopped signing: compare the id with list. It is refused if a backup brings it back.`;
+}
 
 const COMMANDS = [LIST_COMMAND, ROTATE_COMMAND, REVOKE_COMMAND];
 

@@ -64,7 +64,7 @@ export interface HttpServerParts extends ApplicationParts {
  * |---|---|---|
  * | is accepted (listening-sockets.ts) | | beyond `connectionsMax` it is closed, otherwise it goes through the layers |
  * | is in a layer, such as TLS | #arriving | the layer calls `next`, or closes it |
- * | has no request | #connections | a request begins; it is closed after `keepAliveMs` |
+ * | has no request | #connections | a request begins; before the first one 408 after `headersMs`, after others it is closed after `keepAliveMs` |
  * | has a request without a response | #connections, `response` | the response is sent; an error of the parser is answered (parser-errors.ts) |
  * | has a further request before that (`isRefused`) | as before | closed behind the response, or at the next request |
  *

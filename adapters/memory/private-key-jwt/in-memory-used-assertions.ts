@@ -54,6 +54,7 @@ export class InMemoryUsedAssertions implements UsedAssertions {
     if (known !== undefined) this.#remove(digest, known);
     if (this.#entries.size >= this.#limits.total && this.load.used >= this.#limits.total) return 'full';
     const client = this.#clients.get(clientId) ?? { clientId, entries: 0 };
+    if (client.entries >= this.#limits.perClient) this.#removeEnded(LOOKED_AT_ONCE);
     if (client.entries >= this.#limits.perClient) return 'client_full';
     client.entries += 1;
     this.#clients.set(clientId, client);

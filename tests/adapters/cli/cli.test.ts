@@ -13,6 +13,7 @@ import { inspectService } from '../../../config/programs/doctor.ts';
 import { DEMO_PAGE, SERVICE_PAGE } from '../../../config/programs/help-pages.ts';
 import { manageKeys } from '../../../config/programs/keys-program.ts';
 import { migrateTables } from '../../../config/programs/migrate-tables.ts';
+import { NO_FIELDS } from '../../../domain/client-fields.ts';
 import { runProgram } from '../../support/program.ts';
 import { runInProcess } from '../../support/run-in-process.ts';
 
@@ -177,9 +178,7 @@ describe('a page of a list', () => {
     problem: null,
     authentication_methods: ['private_key_jwt', 'federated_jwt'],
     resources: [],
-    claims: {},
-    token_lifetime_seconds: null,
-    owner: null,
+    ...NO_FIELDS,
   };
 
   const pageOf = (clients: readonly ListedClient[]) => `${textTable([LIST_COLUMNS, ...clients.map(listedRow)])}\n`;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import pg from 'pg';
+import { NO_FIELDS, recordedFieldsOf } from '../../../domain/client-fields.ts';
 import { readAuditFile } from '../../support/audit-lines.ts';
 import { problemsOfAuditLine } from '../../support/audit-schema.ts';
 import { CREATE_CLIENTS, clientsTable } from '../../support/clients-table.ts';
@@ -721,9 +722,7 @@ describe('audit', () => {
     keys: [],
     federated_subjects: [],
     resources: [],
-    claims: [],
-    token_lifetime_seconds: null,
-    owner: null,
+    ...recordedFieldsOf(NO_FIELDS),
   };
 
   let database: TestDatabase;

@@ -15,6 +15,7 @@ import {
   CLIENT_FIELDS,
   type ClientFieldName,
   type ClientFields,
+  NO_FIELDS,
 } from '../../../domain/client-fields.ts';
 import { failure } from '../../../domain/result.ts';
 import { writeClientsFile } from '../../support/bulk-clients.ts';
@@ -42,9 +43,7 @@ describe('exports and imports', () => {
     jwks: { keys: [] },
     federated_subjects: [],
     resources: [],
-    claims: {},
-    token_lifetime_seconds: null,
-    owner: null,
+    ...NO_FIELDS,
   };
 
   /** One client of each kind that an import can store. */
@@ -373,6 +372,18 @@ describe('imports', () => {
       expect(await rows()).toEqual(before);
       expect(await importClients(entries, '--dry-run', '--json')).toMatchObject({ exitCode: 2 });
       expect((await importClients(entries, '--replace')).stderr).toBe('1 added, 1 replaced.\n');
+    });
+
+    it('refuses with --dry-run what the table would refuse, and stores nothing', async () => {
+      await database.query(
+        `alter table clients add constraint short check (client_name <> '${PLAIN_CLIENT.client_name}')`,
+      );
+      const said = 'The table clients refuses this';
+      for (const options of [['--dry-run'], []]) {
+        const run = await importClients([GOOD_CLIENT, PLAIN_CLIENT], ...options);
+        expect(run).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(said), audit: [] });
+      }
+      expect(await rows()).toEqual([]);
     });
 
     it('does nothing where npm has kept --dry-run for itself', async () => {

@@ -111,11 +111,12 @@ describe('npm run keys', () => {
 
   it('revokes a key that the ring does not know, and says which one is similar', async () => {
     await store.add(aKey('a-long-key-id', 0));
-    const { exitCode, stderr } = await keys(['revoke', 'a-long-key-ib']);
-    expect(exitCode).toBe(0);
-    expect(stderr).toContain(
-      'The ring did not know it; it is refused if it comes back.\nDid you mean a-long-key-id?\n',
-    );
+    for (const _time of ['first', 'second']) {
+      const { exitCode, stderr } = await keys(['revoke', 'a-long-key-ib']);
+      expect(exitCode).toBe(0);
+      expect(stderr).toMatch(/^The ring has no key a-long-key-ib, so none stopped .*\nDid you mean a-long-key-id\?$/m);
+      expect(stderr).not.toContain('a-long-key-ib is revoked');
+    }
     expect((await store.read()).rows.find(({ kid }) => kid === 'a-long-key-ib')?.revokedAt).toBeDefined();
   });
 

@@ -116,6 +116,20 @@ describe('used assertions', () => {
       expect(await store.use([of('a', '3'), of('a', '4'), of('a', '5')])).toEqual(['first', 'first', 'client_full']);
     });
 
+    it('has room for a client whose entries have ended, however many others have', async () => {
+      const usesOf = (clientId: string, count: number, keptSeconds: number) =>
+        Array.from({ length: count }, (_, id) => ({ clientId, assertionId: String(id), keptSeconds }));
+      // Wherever its walk is.
+      for (let further = 0; further < 9; further += 1) {
+        const clock = new FixedClock();
+        const store = new InMemoryUsedAssertions(clock, { perClient: 300, total: 2_000 });
+        await store.use([...usesOf('a', 300, 10), ...usesOf('b', 300, 300), ...usesOf('c', 300, 300)]);
+        await store.use(usesOf('d', further, 300));
+        clock.advance(20);
+        expect(await store.use([{ clientId: 'a', assertionId: 'later', keptSeconds: 10 }])).toEqual(['first']);
+      }
+    });
+
     it('makes room as fast as it fills: a full store accepts a use as soon as the time of one is over', async () => {
       const clock = new FixedClock();
       const store = new InMemoryUsedAssertions(clock, { perClient: 20, total: 20 });

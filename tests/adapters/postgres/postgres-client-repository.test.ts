@@ -379,11 +379,13 @@ describe('SqlClientRepository on PostgreSQL', () => {
     );
   });
 
-  it('does not start on a database that cannot store every client id, and says what to do', async () => {
+  it('does not start on a database that cannot store every client id, and says what to do, as migrate does', async () => {
     const latin = await createTestDatabase({ options: `encoding 'LATIN1' locale 'C' template template0` });
-    await expect(openRepository({ url: latin.url, poolSize: 1, deadlineMs: 10_000 })).rejects.toThrow(
-      /the encoding LATIN1, .*: create a database with encoding 'UTF8'/,
-    );
+    const refused = /the encoding LATIN1, .*: create a database with encoding 'UTF8'/;
+    await expect(migrateDatabase(latin.url)).rejects.toMatchObject({
+      cause: { message: expect.stringMatching(refused) },
+    });
+    await expect(openRepository({ url: latin.url, poolSize: 1, deadlineMs: 10_000 })).rejects.toThrow(refused);
     await latin.drop();
   });
 
