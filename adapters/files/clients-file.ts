@@ -45,17 +45,20 @@ const UNUSABLE_SECRET = 'must be a BCrypt encoding of cost 4 to 14, or {noop} an
 const TEXT = z.string({ error: ({ input }) => (input === undefined ? 'is missing' : 'must be a string') });
 const TIME = z.number('must be a time in whole seconds since the epoch').exactOptional();
 
+/** How a field may be called. Another name may be a secret in the wrong place, and is not quoted. */
+const FIELD_NAME = /^[a-z_]{1,40}$/;
+
 function entryOf<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const fields = Object.keys(shape);
   const others = `has fields other than ${fields.join(', ')}`;
-  // A name that is close to none may be a secret in the wrong place.
-  const meant = (name: string) => {
-    const field = hasUnprintable(name) ? undefined : closestTo(name, fields);
-    return field === undefined ? [] : `; did you mean ${field} by ${name}?`;
+  const unknown = (name: string) => {
+    const meant = hasUnprintable(name) ? undefined : closestTo(name, fields);
+    if (meant === undefined && !FIELD_NAME.test(name)) return others;
+    return `has an unknown field \`${name}\`${meant === undefined ? '' : `: did you mean \`${meant}\`?`}`;
   };
   return z.strictObject(shape, {
     error: (issue) =>
-      issue.code === 'unrecognized_keys' ? others + issue.keys.flatMap(meant).join('') : 'must be an object',
+      issue.code === 'unrecognized_keys' ? [...new Set(issue.keys.map(unknown))].join('; ') : 'must be an object',
   });
 }
 

@@ -10,6 +10,8 @@ const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** The most digits that every double carries from text to text. */
 const DIGITS_MAX = 15;
 
+const OFTEN = ': often a tab, a wrong indentation, or a text with a colon that needs quotation marks';
+
 class Fault extends Error {
   readonly node: Node | null;
   constructor(node: Node | null, what: string) {
@@ -35,7 +37,8 @@ export function readYaml(text: string): Result<readonly unknown[], string> {
     const values: unknown[] = [];
     for (const document of parseAllDocuments(text, options)) {
       const [error] = [...document.errors, ...document.warnings];
-      if (error !== undefined) return at(error.pos[0], `is not YAML that can be read (${error.code})`);
+      const hint = document.errors.length > 0 ? OFTEN : '';
+      if (error !== undefined) return at(error.pos[0], `is not YAML that can be read (${error.code})${hint}`);
       if (document.directives?.yaml.explicit && document.directives.yaml.version !== '1.2') {
         return failure('must be YAML 1.2');
       }

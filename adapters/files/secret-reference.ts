@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { isLocked, NO_SECRET, StoredSecret } from '../../domain/stored-secret.ts';
+import { isLocked, NO_SECRET, SECRET_MAX_BYTES, StoredSecret } from '../../domain/stored-secret.ts';
 
 /** A rule that a field of an entry breaks, under the path of the field. Never quotes a value. */
 type FieldProblem = readonly [path: string, rule: string];
@@ -76,6 +76,10 @@ function storedText(reference: z.output<typeof REFERENCE>, { read, generate }: S
   const secret = text.value.replace(/\r?\n$/, '');
   const isEncoding = StoredSecret.parse(secret).kind === 'bcrypt';
   if (!isEncoding && LIKE_AN_ENCODING.test(secret)) return failure(NO_ENCODING);
+  const bytes = Buffer.byteLength(secret);
+  if (!isEncoding && bytes > SECRET_MAX_BYTES) {
+    return failure(`refers to a secret of ${bytes} bytes: BCrypt reads at most ${SECRET_MAX_BYTES}`);
+  }
   return success(isEncoding ? secret : `{noop}${secret}`);
 }
 

@@ -82,7 +82,8 @@ export function assertUsable(definition: TableDefinition, found: readonly Column
   }
   const unreadable = without(({ readable }) => readable).filter((name) => !absent.includes(name));
   if (unreadable.length > 0) {
-    const text = `the database role may not read the column ${unreadable.join(', ')} of table ${table}`;
+    const what = unreadable.length === 1 ? 'column' : 'columns';
+    const text = `the database role may not read the ${what} ${unreadable.join(', ')} of table ${table}`;
     throw grantMissing(definition, found, text);
   }
   if (access === 'read and write' && found.some(({ writable }) => !writable)) {

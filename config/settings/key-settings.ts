@@ -64,7 +64,7 @@ export const keys = settingsGroup({
         isShared && !secret,
         'KEY_SECRET_FILE',
         'is required if KEY_DIRECTORY is database',
-        'openssl rand -base64 32 writes one',
+        '(umask 077 && openssl rand -base64 32 > FILE) writes one',
       ),
       ...refuse(
         isShared && file,

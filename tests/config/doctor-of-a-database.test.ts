@@ -117,7 +117,7 @@ describe('the doctor of a database', () => {
   it('names the grants of a role that may not read the table, as a statement that adds them', async () => {
     await database.query(CREATE_CLIENTS);
     const [problem] = await found('problem', /may not read/);
-    expect(problem?.text).toContain('the database role may not read the column id, client_id');
+    expect(problem?.text).toContain('the database role may not read the columns id, client_id');
     expect(problem?.fix).toBe(
       `grant select (id, client_id, client_secret, client_name, scope, details) on clients to ${role.name};`,
     );

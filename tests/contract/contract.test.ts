@@ -106,9 +106,20 @@ describe('npm run contract', () => {
     [['https://auth.example'], '--client-id is missing'],
     [['https://auth.example', '--client-id', 'a'], '--client-secret-file is missing'],
     [['here'], 'is not a URL'],
-  ])('says what is missing: %j', async (args, problem) => {
+    [['https://auth.example/oauth2/token'], 'URL has a path: write the path of the token endpoint in --token-path'],
+    [['https://auth.example', '--client-secret', 'a'], "Unknown option '--client-secret'"],
+    [
+      ['https://auth.example', '--client-id', 'a', '--client-secret-file', 'b'],
+      '--client-secret-file: there is no file b.',
+    ],
+    [
+      ['http://127.0.0.1:1', '--client-id', 'a', '--client-secret-file', 'package.json'],
+      'No server answers at http://127.0.0.1:1 (ECONNREFUSED): start it first.',
+    ],
+  ])('says what is missing or wrong: %j', async (args, problem) => {
     const { code, stderr } = await run(...args);
     expect(stderr).toContain(problem);
+    expect(stderr).not.toContain('    at ');
     expect(code).toBe(2);
   });
 

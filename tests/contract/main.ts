@@ -18,16 +18,41 @@ function fail(problem: string): never {
   process.exit(2);
 }
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    'client-id': { type: 'string' },
-    'client-secret-file': { type: 'string' },
-    'token-path': { type: 'string', default: '/oauth2/token' },
-    form: { type: 'string', default: 'table' },
-    help: { type: 'boolean', default: false },
-  },
-});
+/** What is known of a mistake is said without a stack. */
+function failWith(error: unknown, problem: (code: string) => string): never {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) throw error;
+  fail(problem(code));
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        'client-id': { type: 'string' },
+        'client-secret-file': { type: 'string' },
+        'token-path': { type: 'string', default: '/oauth2/token' },
+        form: { type: 'string', default: 'table' },
+        help: { type: 'boolean', default: false },
+      },
+    });
+  } catch (error) {
+    return failWith(error, () => (error as Error).message);
+  }
+}
+
+function readSecret(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    const what = (code: string) =>
+      code === 'ENOENT' ? `there is no file ${file}` : `${file} cannot be read (${code})`;
+    return failWith(error, (code) => `--client-secret-file: ${what(code)}.`);
+  }
+}
+
+const { values, positionals } = readArguments();
 if (values.help) {
   process.stdout.write(USAGE);
   process.exit();
@@ -37,16 +62,23 @@ const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(base.hostname
 if (base.protocol !== 'https:' && !(base.protocol === 'http:' && isLoopback)) {
   fail('URL must be https, or on loopback: the secret would be readable on its way.');
 }
+if (base.pathname !== '/') {
+  fail(`URL has a path: write the path of the token endpoint in --token-path, as in --token-path ${base.pathname}`);
+}
 const clientId = values['client-id'] ?? fail('--client-id is missing.');
 const file = values['client-secret-file'] ?? fail('--client-secret-file is missing.');
 const format = report[values.form as keyof typeof report] ?? fail('--form must be table, json or junit.');
 
-const clientSecret = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
 const results = await checkRows(ROWS, {
   send: serverAt(base),
   clientId,
-  clientSecret,
+  clientSecret: readSecret(file),
   tokenPath: values['token-path'],
-});
+}).catch((error: unknown) =>
+  failWith(error, (code) => {
+    const hint = code === 'ECONNREFUSED' ? ': start it first' : '';
+    return `No server answers at ${base.origin} (${code})${hint}.`;
+  }),
+);
 process.stdout.write(format(results));
 process.exitCode = results.some(({ row, problems }) => row.severity === 'must' && problems.length > 0) ? 1 : 0;

@@ -71,7 +71,9 @@ describe('docs/first-deployment.md', () => {
   it('shows how a service with PostgreSQL starts, and gets its first client with the role of the owner', async () => {
     const [block = ''] = blocksOf(readPage('docs/first-deployment.md'), 'sh', 'The package, with PostgreSQL');
     const PORT = String(await freePort());
-    const settings = { ...PATIENT, ...withTools(), PORT, MANAGEMENT_PORT: '0', SHUTDOWN_GRACE_MS: '0' };
+    // As in a shell in which the block for SQLite was run.
+    const before = { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: 'clients.db' };
+    const settings = { ...PATIENT, ...withTools(), ...before, PORT, MANAGEMENT_PORT: '0', SHUTDOWN_GRACE_MS: '0' };
     await using service = runLine(here(block), settings);
     const [, secret = ''] = await service.printed(/client_secret +(\w+)[\s\S]+"event":"started"/);
     expect(await getAccessToken(`http://127.0.0.1:${PORT}`, 'billing', secret)).toMatch(/^eyJ/);

@@ -345,7 +345,11 @@ const FILES: readonly Mistake[] = [
   { what: 'single quotes', files: clients(GOOD.replaceAll('"', "'")), fix: /JSON has double quotes only/ },
   { what: 'a comment', files: clients(`// clients\n${GOOD}`), fix: /JSON has no comments/ },
   { what: 'an object in place of an array', files: clients('{}'), fix: /must be a JSON array/ },
-  { what: 'a field in camel case', files: entry({ clientId: 'a' }), fix: /has fields other than client_id/ },
+  {
+    what: 'a field in camel case',
+    files: entry({ clientId: 'a' }),
+    fix: /unknown field `clientId`: did you mean `client_id`/,
+  },
   {
     what: 'a secret without {noop}',
     files: entry({ client_secret: 'plain' }),

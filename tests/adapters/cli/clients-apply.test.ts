@@ -252,8 +252,7 @@ describe('clients apply', () => {
 
     it('names the field that was probably meant, and refuses several clients without an array', async () => {
       const run = await apply([{ ...BILLING, claim: {} }], '--yes');
-      expect(run.stderr).toContain('entry 0: client billing: it has fields other than client_id, ');
-      expect(run.stderr).toContain(', owner; did you mean claims by claim?\n');
+      expect(run.stderr).toContain('billing: it has an unknown field `claim`: did you mean `claims`?\n');
       const texts = [BILLING, KEYED].map((entry) => JSON.stringify(entry)).join(',');
       expect(await apply(texts, '--yes')).toMatchObject({
         exitCode: 1,

@@ -272,7 +272,7 @@ Row 3, client other: client_secret must be a BCrypt encoding of cost 4 to 14; it
 Row 4, client private: details: jwks.keys.0 contains a private or a symmetric key: register only the public key; it is not exported.
 Row 5, client scope: scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3); it is not exported.
 Row 6, client subject: details: federated_subjects.0.claims./a must be a string; it is not exported.
-Row 7, client unknown: details: it has fields other than client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner; it is not exported.
+Row 7, client unknown: details: it has an unknown field \`mine\`; it is not exported.
 1 exported.
 7 not exported: import would refuse them.
 `);

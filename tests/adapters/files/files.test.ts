@@ -55,13 +55,18 @@ describe('the clients file', () => {
       ['a field that is no string', [{ ...ENTRY, client_name: 1 }], 'entry 0: client a: client_name must be a string'],
       [
         'an unknown field',
-        [{ ...ENTRY, password: 'its-secret' }],
-        'entry 0: client a: it has fields other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner',
+        [{ ...ENTRY, description: 'its-secret' }],
+        'entry 0: client a: it has an unknown field `description`',
+      ],
+      [
+        'an unknown field whose name may be a secret',
+        [{ ...ENTRY, 'its-secret': 1, b: 2 }],
+        'entry 0: client a: it has fields other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner; has an unknown field `b`',
       ],
       [
         'a field whose name has a typing error',
         [{ ...ENTRY, jwk: 'its-secret' }],
-        'entry 0: client a: it has fields other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner; did you mean jwks by jwk?',
+        'entry 0: client a: it has an unknown field `jwk`: did you mean `jwks`?',
       ],
       ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client_id is that of entry 0'],
       [
@@ -171,7 +176,7 @@ describe('the clients file', () => {
       [
         'an unknown field of a secret',
         { secrets: [{ secret_id: 'a', name: 'n', client_secret: BCRYPT, secret: 'its-secret' }] },
-        'secrets.0 has fields other than secret_id, name, client_secret, expires_at',
+        'secrets.0 has an unknown field `secret`',
       ],
       [
         'a time that is no number',
@@ -194,7 +199,7 @@ describe('the clients file', () => {
       [
         'an unknown field of a subject',
         { federated_subjects: [{ issuer: 'i', subject: 's', claim: {} }] },
-        'federated_subjects.0 has fields other than issuer, subject, claims',
+        'federated_subjects.0 has an unknown field `claim`: did you mean `claims`?',
       ],
       [
         'a resource that is no text',
@@ -375,7 +380,11 @@ describe('the clients file', () => {
         ['an alias', 'a: &a its-secret\nb: *a', /^line 2, column 4: an alias/],
         ['aliases that multiply', `a: &a [1,1]\nb: &b [*a,*a]\nc: [*b,*b]`, /^line 2, column 8: an alias/],
         ['a binary', 'a: !!binary aXRz', /^line 1, column 13: a tag/],
-        ['its own type', 'a: !secret its-secret', /^line 1, column 4: is not YAML that can be read/],
+        [
+          'its own type',
+          'a: !secret its-secret',
+          /^line 1, column 4: is not YAML that can be read \(TAG_RESOLVE_FAILED\)$/,
+        ],
         ['a repeated name', 'a: 1\n"a": its-secret', /^line 2, column 1: a name that this mapping has already/],
         ['a name that is a number', '1: its-secret', /^line 1, column 1: a name that is no text/],
         ['infinity', 'a: .inf', /^line 1, column 4: a number that JSON cannot carry exactly/],
@@ -383,6 +392,11 @@ describe('the clients file', () => {
         ['a number beyond 2^53', 'a: 9007199254740993', /^line 1, column 4: a number that JSON cannot carry exactly/],
         ['a number of 20 digits', 'a: 0.10000000000000000555', /^line 1, column 4: a number that JSON cannot/],
         ['YAML 1.1, in which yes is a boolean', '%YAML 1.1\n---\na: yes', /^must be YAML 1.2/],
+        [
+          'a second colon',
+          'a: its-secret: b',
+          /can be read \([A-Z_]+\): often a tab, .* a text with a colon that needs/,
+        ],
         ['an unfinished text', 'a: "its-secret', /^line 1, column 15: is not YAML that can be read/],
         ['thousands of levels', '['.repeat(50_000), /is not YAML that can be read|too many levels/],
         ['nothing', '# only a comment\n', /^the text is empty/],
@@ -459,6 +473,12 @@ describe('the clients file', () => {
           {},
           APPLY,
           /^client_secret must not be in the file in plain text: write \{"file": PATH\}/,
+        ],
+        [
+          'one of 80 bytes',
+          { client_secret: { file: 'x' } },
+          { ...SERVICE, read: () => success(`${'s'.repeat(80)}\n`) } as const,
+          'client_secret refers to a secret of 80 bytes: BCrypt reads at most 72',
         ],
         [
           'an empty file',

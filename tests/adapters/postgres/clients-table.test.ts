@@ -123,7 +123,7 @@ describe('a table clients of another application', () => {
     const role = await database.createRole();
     await database.query(`grant select (id, client_id, client_name) on clients to ${role.name}`);
     await expect(open(role.url)).rejects.toThrow(
-      'the database role may not read the column client_secret, scope of table clients',
+      'the database role may not read the columns client_secret, scope of table clients',
     );
   });
 });

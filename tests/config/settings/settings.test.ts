@@ -50,7 +50,7 @@ describe('settings', () => {
       [{ ...POSTGRES, KEY_DIRECTORY: 'postgres' }, 'KEY_DIRECTORY: must be memory or database'],
       [
         { ...POSTGRES, KEY_DIRECTORY: 'database' },
-        'KEY_SECRET_FILE: is required if KEY_DIRECTORY is database: openssl rand -base64 32 writes one',
+        'KEY_SECRET_FILE: is required if KEY_DIRECTORY is database: (umask 077 && openssl rand -base64 32 > FILE) writes one',
       ],
       [
         { ...MEMORY, KEY_DIRECTORY: 'database', KEY_SECRET_FILE: 'secret' },
