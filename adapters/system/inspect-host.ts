@@ -57,6 +57,8 @@ export function inspectWritableFile(setting: string, path: string): readonly Fin
     accessSync(target, constants.W_OK | (target === whole ? 0 : constants.X_OK));
   } catch (fault) {
     const { code } = fault as NodeJS.ErrnoException;
+    if (target !== whole && existsSync(target) && !statSync(target).isDirectory())
+      return cannot('ENOTDIR', `name a file in a folder, which ${target} is not`);
     const fix =
       code === 'ENOENT'
         ? `mkdir -p ${target}, and give it to the user of the service`

@@ -200,6 +200,13 @@ describe('findings about the host', () => {
           fix: `mkdir -p ${folder}/none, and give it to the user of the service`,
         },
       ]);
+      expect(inspectWritableFile('AUDIT_FILE', join(existing, 'audit.log'))).toEqual([
+        {
+          state: 'problem',
+          text: `AUDIT_FILE: ${existing}/audit.log cannot be written (ENOTDIR)`,
+          fix: `name a file in a folder, which ${existing} is not`,
+        },
+      ]);
       await mkdir(join(folder, 'directory'));
       expect(inspectWritableFile('AUDIT_FILE', join(folder, 'directory'))).toMatchObject([{ state: 'problem' }]);
       await expect(import('node:fs/promises').then(({ stat }) => stat(fresh))).rejects.toThrow('ENOENT');
