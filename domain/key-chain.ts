@@ -11,6 +11,14 @@ import type { TokenAlgorithm } from './token-key.ts';
  * | revoked | `revokedAt` is set, in the row or in an earlier reading | no | no |
  * | unusable | its seal is locked (its secret is not here) or damaged | no | no |
  *
+ * While the algorithm changes, the ring has a chain of keys for each, and a replica signs with:
+ *
+ * | the key of its own algorithm | if a key of another one signs | otherwise |
+ * |---|---|---|
+ * | its time has come, or one before it was revoked or ended early (`isCut`) | its own | its own |
+ * | is only published | that of the other algorithm, the one that began last | its own, before its time |
+ * | is not there | that of the other algorithm | none |
+ *
  * A replica adds the key after the one that signs as soon as that has begun. What holds, with its test:
  * - A key signs no token that outlives it: `endOf` is a token's lifetime and LEEWAY_SECONDS before `verifiesUntil`.
  * - A verifier can know each key before it signs, unless no other may: "sign only with keys that verify long enough, and that verifiers
