@@ -8,7 +8,7 @@ const MESSAGE_MAX = 250;
 const STACK_MAX = 1_000;
 const CAUSES_MAX = 3;
 
-/** A log of the process. No method throws. */
+/** A log of the process. Fields are values that JSON has; then no method throws. */
 export interface JsonLog {
   info(fields: object): void;
   warn(fields: object): void;
