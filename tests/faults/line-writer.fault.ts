@@ -134,60 +134,54 @@ describe(`a writer of required lines (seed ${SEED})`, () => {
     expectOnce(named, whole);
   });
 
+  /**
+   * What is in the file after the disk was full within the fifth line, or that many bytes behind it, and then had room again.
+   *
+   * @param kind of the log that writes; otherwise the audit log.
+   * @param meanwhile happens while the disk is full.
+   */
+  async function afterFullDisk(offset: number, meanwhile = () => {}, ...kind: readonly string[]) {
+    const size = [0, 1, 2, 3, 4].reduce((sum, number) => sum + numberedLine(number).length, offset);
+    const writer = ['tests/faults/write-lines.ts', path, '0', ...kind];
+    await using program = followProgram(spawn('prlimit', [`--fsize=${size}:unlimited`, process.execPath, ...writer]));
+    await program.printed(/refused/);
+    meanwhile();
+    limitFiles(program, 'unlimited');
+    await untilMore(program, 20);
+    program.process.kill('SIGKILL');
+    await program.ended();
+    const { whole, fragments, others } = readNumberedLines(readFileSync(path, 'utf8'));
+    expect(others.filter((line) => !/^lost \d+$/.test(line))).toEqual([]);
+    return { whole, fragments, named: numbersOf(program) };
+  }
+
   it.each([-2, -1, 0, 1])(
     'continues behind a disk that became full %d bytes from the end of a line',
     async (offset) => {
-      const size = [0, 1, 2, 3, 4].reduce((sum, number) => sum + numberedLine(number).length, offset);
-      const writer = ['tests/faults/write-lines.ts', path, '0'];
-      await using program = followProgram(spawn('prlimit', [`--fsize=${size}:unlimited`, process.execPath, ...writer]));
-      await program.printed(/refused/);
-      limitFiles(program, 'unlimited');
-      await untilMore(program, 20);
-      program.process.kill('SIGKILL');
-      await program.ended();
-      const { whole, fragments, others } = readNumberedLines(readFileSync(path, 'utf8'));
-      expect(others.filter((line) => !/^lost \d+$/.test(line))).toEqual([]);
+      const { whole, fragments, named } = await afterFullDisk(offset);
       // The rest of the line follows what the disk has taken of it.
       expect(fragments).toBe(0);
       expect(whole.slice(0, 10)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-      expectOnce(numbersOf(program), whole);
+      expectOnce(named, whole);
     },
   );
 
   it.each(['a whole line', 'a part of a line'])(
     'writes a line again as a whole if another process has written %s behind what the full disk had taken of it',
     async (what) => {
-      const size = [0, 1, 2, 3, 4].reduce((sum, number) => sum + numberedLine(number).length, -5);
-      const writer = ['tests/faults/write-lines.ts', path, '0'];
-      await using program = followProgram(spawn('prlimit', [`--fsize=${size}:unlimited`, process.execPath, ...writer]));
-      await program.printed(/refused/);
       const other = numberedLine(1_000_000);
-      appendFileSync(path, what === 'a whole line' ? `\n${other}` : `\n${other.slice(0, -5)}`);
-      limitFiles(program, 'unlimited');
-      await untilMore(program, 20);
-      program.process.kill('SIGKILL');
-      await program.ended();
-      const { whole, others } = readNumberedLines(readFileSync(path, 'utf8'));
-      expect(others.filter((line) => !/^lost \d+$/.test(line))).toEqual([]);
+      const { whole, named } = await afterFullDisk(-5, () => {
+        appendFileSync(path, what === 'a whole line' ? `\n${other}` : `\n${other.slice(0, -5)}`);
+      });
       expect(whole.includes(1_000_000)).toBe(what === 'a whole line');
-      expectOnce(numbersOf(program), whole);
+      expectOnce(named, whole);
     },
   );
 
   it.each(['log', 'audit log'])(
     'writes a line of the %s as a whole if the file was emptied, which had taken a part of it',
     async (kind) => {
-      const size = [0, 1, 2, 3, 4].reduce((sum, number) => sum + numberedLine(number).length, -5);
-      const writer = ['tests/faults/write-lines.ts', path, '0', kind];
-      await using program = followProgram(spawn('prlimit', [`--fsize=${size}:unlimited`, process.execPath, ...writer]));
-      await program.printed(/refused/);
-      truncateSync(path);
-      limitFiles(program, 'unlimited');
-      await untilMore(program, 20);
-      program.process.kill('SIGKILL');
-      await program.ended();
-      const { whole, fragments, others } = readNumberedLines(readFileSync(path, 'utf8'));
-      expect(others.filter((line) => !/^lost \d+$/.test(line))).toEqual([]);
+      const { whole, fragments } = await afterFullDisk(-5, () => truncateSync(path), kind);
       expect(fragments).toBe(0);
       expect(whole.slice(0, 3)).toEqual([4, 5, 6]);
     },
