@@ -2,7 +2,8 @@
 # Does what docs/first-deployment.md says about Compose and the image, with its blocks as they are printed: builds the image, starts
 # docker-compose.yml, adds a client and gets a token for it; then stops and removes everything. Needs a Docker engine, Compose
 # and the two base images. Uses free ports.
-set -euo pipefail
+set -Eeuo pipefail
+trap 'echo "compose: FAILED: line $LINENO, exit code $?: $BASH_COMMAND"' ERR
 cd "$(dirname "$0")/../.."
 PATH="$PWD/node_modules/.bin:$PATH"
 
@@ -87,7 +88,9 @@ done
 say 'the role of the service is no superuser and cannot write'
 
 container=$(compose ps -q service)
-command docker inspect "$container" | grep -q "$POSTGRES_PASSWORD\|postgresql://" && fail 'the environment of the service contains a password'
+# All is read before it is searched: a program whose reader stops early fails, and with it the pipeline.
+inspected=$(command docker inspect "$container")
+[[ $inspected == *"$POSTGRES_PASSWORD"* || $inspected == *postgresql://* ]] && fail 'the environment of the service contains a password'
 compose up --detach >/dev/null 2>&1
 [ "$(compose ps -q service)" = "$container" ] || fail 'a second start replaces the service'
 answer=$(token_of "$secret")
@@ -133,6 +136,7 @@ say 'the image alone, with SQLite in a volume, issues a token to its first clien
 
 command docker run --detach --name "$image-demo" --publish "127.0.0.1:$SERVICE_PORT:8080" --env BASE_URL="$base" "$image" demo >/dev/null
 await_healthy "$image-demo"
-request=$(command docker logs "$image-demo" | grep -m 1 'curl -sS http')
+printed=$(command docker logs "$image-demo")
+request=$(grep 'curl -sS http' <<<"$printed" | sed -n 1p)
 [[ $(eval "$request") == *access_token* ]] || fail "the demo prints a request that fails: $request"
 say 'the demo in the image is healthy, and prints a request that works'
