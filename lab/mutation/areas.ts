@@ -2,13 +2,18 @@
 interface Area {
   /** Folders, or files. */
   readonly paths: readonly string[];
-  /** Folders of tests, or test files without `.test.ts`, below `tests/`. None of them needs a database. */
+  /** Folders of tests, or test files without `.test.ts`, below `tests/`. */
   readonly tests: readonly string[];
   /** The share of changes that the tests have to notice, in percent. */
   readonly scoreMin: number;
 }
 
 const RULES = { tests: ['domain', 'application'], scoreMin: 90 };
+/** What decides how a client is changed is tested from the command line, with a database. */
+const WITH_PROGRAMS = {
+  ...RULES,
+  tests: [...RULES.tests, ...['clients-apply', 'clients-moving', 'keys-program'].map((name) => `adapters/cli/${name}`)],
+};
 const HTTP_TESTS = [
   ...['connections', 'operator', 'parsing', 'token-endpoint'].map((name) => `adapters/http/${name}`),
   'hostile/hostile-requests-over-tls',
@@ -23,7 +28,7 @@ const DATABASE_HEALTH = {
 /** Each has its own run, since Stryker runs all tests of a run before the first change. */
 const AREAS: readonly Area[] = [
   { paths: ['domain'], ...RULES },
-  { paths: ['application'], ...RULES },
+  { paths: ['application'], ...WITH_PROGRAMS },
   { paths: ['adapters/secrets'], tests: ['adapters/secrets'], scoreMin: 85 },
   { paths: ['adapters/jwt'], tests: ['adapters/jwt'], scoreMin: 85 },
   { paths: ['adapters/http-client'], tests: ['adapters/http-client'], scoreMin: 85 },

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { generateKeyPool, KEY_POOL_VARIABLE } from '../../tests/support/pooled-key-factory.ts';
+import { TestDatabaseBroker } from '../../tests/support/test-database-broker.ts';
 import { say } from '../bench/report.ts';
 import { selectAreas } from './areas.ts';
 import { mutationTable, type Report, readSurvivors, sampleOf, scoreOf } from './report.ts';
@@ -26,6 +27,8 @@ const areas = selectAreas(positionals);
 const keys = await mkdtemp(join(tmpdir(), 'mutation-'));
 const pool = join(keys, 'keys.json');
 await writeFile(pool, JSON.stringify(generateKeyPool().map((key) => key.toString('base64'))), { mode: 0o600 });
+const database = new TestDatabaseBroker();
+await database.listen();
 const lines: string[] = [];
 for (const { paths, tests, mutate, scoreMin } of areas) {
   const begin = performance.now();
@@ -38,6 +41,7 @@ for (const { paths, tests, mutate, scoreMin } of areas) {
     `${paths.join(', ')}: ${score.toFixed(1)} % of the changes are noticed; at least ${scoreMin} % are asked for. ${seconds} s`,
   );
 }
+await database.close();
 await rm(keys, { recursive: true });
 for (const line of lines) say(line);
 
