@@ -46,7 +46,10 @@ export const listening = settingsGroup({
           'as `auth.internal`. Other names, except local ones, get [421](operate.md#the-management-port)',
       ),
   },
-  rules({ PORT: port, BASE_URL: url = '' }, values) {
+  rules(given, values) {
+    const { PORT: port, BASE_URL: url = '', TRUSTED_PROXIES: proxies, TLS_CERT_FILE: chain } = given;
+    // An operator who writes `none`, which counts as absent, has thought of it.
+    const isUndecided = proxies === '' || !Object.hasOwn(given, 'TRUSTED_PROXIES');
     return [
       ...refuse(
         port === '0' && !url,
@@ -71,6 +74,13 @@ export const listening = settingsGroup({
         'BASE_URL',
         'ends in the path of an endpoint, which the service adds itself',
         'write what comes before /oauth2 or /.well-known',
+      ),
+      // Without a fixed port, the server of somebody else may end TLS, and pass on the addresses of its callers.
+      ...warning(
+        url.startsWith('https://') && !chain && isUndecided && port !== '0',
+        'TRUSTED_PROXIES',
+        'is not set, and BASE_URL is https without TLS_CERT_FILE: callers behind a proxy share its limit of failed attempts',
+        'set the addresses that the proxy connects from, or none if remote_address in the log is already that of each caller',
       ),
     ];
   },

@@ -532,6 +532,29 @@ describe('settings', () => {
     });
   });
 
+  describe('an https BASE_URL', () => {
+    const HTTPS = { ...MEMORY, BASE_URL: 'https://auth.test' };
+    const hint = expect.stringMatching(/^TRUSTED_PROXIES: is not set, .* set the addresses .*, or none if/);
+
+    it.each([{}, { TRUSTED_PROXIES: '' }, { PORT: '8443' }])(
+      'causes a warning if nothing says who ends TLS, and so that callers may share an address: %p',
+      (more) => {
+        expect(readSettings({ ...HTTPS, ...more }).ok).toBe(true);
+        expect(settingWarnings({ ...HTTPS, ...more }).map(inWords)).toEqual([hint]);
+      },
+    );
+
+    it.each([
+      ['the service', { TLS_CERT_FILE: 'tls.crt', TLS_KEY_FILE: 'tls.key' }],
+      ['a proxy that is named', { TRUSTED_PROXIES: '10.0.0.1' }],
+      ['something that keeps the addresses of callers', { TRUSTED_PROXIES: 'none' }],
+      ['the server that calls it as a function', { PORT: '0' }],
+      ['nobody', { BASE_URL: 'http://auth.test' }],
+    ])('causes none if TLS is ended by %s', (_who, more) => {
+      expect(settingWarnings({ ...HTTPS, ...more }).map(inWords)).toEqual([]);
+    });
+  });
+
   describe('the settings, for every environment', () => {
     /** In every value, so that a problem that quotes a value is found. */
     const CANARY = 'canary-7f3a';
