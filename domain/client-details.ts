@@ -158,10 +158,10 @@ function ruleOfSecret({ secret_id, name, encoded, expires_at }: NamedSecret): st
   if (!isSecretId(secret_id)) return 'secret_id must be 1 to 32 letters, digits and -_~';
   if (!isText(name, NAME_MAX_LENGTH)) return `name must have 1 to ${NAME_MAX_LENGTH} characters`;
   const secret = StoredSecret.parse(encoded);
-  if (secret.kind === 'unusable') return 'must be a BCrypt encoding of cost 4 to 14';
+  if (secret.kind === 'unusable') return 'client_secret must be a BCrypt encoding of cost 4 to 14';
   if (secret.kind === 'plain' && secretIdOf(secret.reveal()) !== secret_id)
-    return 'must begin with its secret_id and a dot';
-  if (hasUnprintable(encoded)) return NO_UNPRINTABLE;
+    return 'client_secret must begin with its secret_id and a dot';
+  if (hasUnprintable(encoded)) return `client_secret ${NO_UNPRINTABLE}`;
   return ruleOfEnd(expires_at);
 }
 

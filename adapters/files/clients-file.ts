@@ -52,7 +52,8 @@ function entryOf<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const fields = Object.keys(shape);
   const others = `has fields other than ${fields.join(', ')}`;
   const unknown = (name: string) => {
-    const meant = hasUnprintable(name) ? undefined : closestTo(name, fields);
+    const isShort = fields.includes(`client_${name}`);
+    const meant = isShort ? `client_${name}` : hasUnprintable(name) ? undefined : closestTo(name, fields);
     if (meant === undefined && !FIELD_NAME.test(name)) return others;
     return `has an unknown field \`${name}\`${meant === undefined ? '' : `: did you mean \`${meant}\`?`}`;
   };
@@ -269,8 +270,7 @@ function readEntry(entry: JsonEntry, position: number, secrets: SecretRules): Im
     const { position: at, text } = entry.problem;
     return failure([at === undefined ? { text } : { position: at, text: `it ${text}` }]);
   }
-  const id: unknown = Object(entry.value).client_id;
-  const named = typeof id === 'string' && isClientId(id) && !hasUnprintable(id) ? `client ${id}: ` : '';
+  const named = nameOf(entry.value);
   const resolved = withSecrets(entry.value, secrets);
   if (!resolved.ok) return failure(resolved.problem.map((texts) => ({ position, text: named + texts.join(' ') })));
   const client = ENTRY.safeParse(resolved.value.entry);
@@ -281,6 +281,12 @@ function readEntry(entry: JsonEntry, position: number, secrets: SecretRules): Im
     return failure([{ position, text: `${named}${DETAIL_FIELDS.secrets} ${TOO_MANY_BESIDE}` }]);
   }
   return failure(client.error.issues.map((issue) => ({ position, text: named + describeIssue(issue) })));
+}
+
+/** Who an entry is about, if its id can be shown. */
+function nameOf(entry: unknown): string {
+  const id: unknown = Object(entry).client_id;
+  return typeof id === 'string' && isClientId(id) && !hasUnprintable(id) ? `client ${id}: ` : '';
 }
 
 function describeIssue({ path: [field = 'it', ...inner], message }: z.core.$ZodIssue): string {
@@ -298,6 +304,7 @@ function repeatedIds(entries: readonly unknown[]): readonly string[] {
     const { client_id: id } = (entry ?? {}) as { readonly client_id?: unknown };
     const first = positions.get(id) ?? position;
     positions.set(id, first);
-    return typeof id === 'string' && first < position ? [`entry ${position}: client_id is that of entry ${first}`] : [];
+    const text = `entry ${position}: ${nameOf(entry)}client_id is that of entry ${first}`;
+    return typeof id === 'string' && first < position ? [text] : [];
   });
 }

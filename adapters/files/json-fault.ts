@@ -12,7 +12,9 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 const DEPTH_MAX = 100;
 
 /** Which one counts depends on the reader (RFC 8259 section 4). */
-export const NAMED_TWICE = 'a field that this object has already';
+const NAMED_TWICE = 'a field that this object has already';
+
+const MORE = 'more text after the end of the value: several values need commas between them, and [ ] around them';
 
 class Fault extends Error {
   readonly index: number;
@@ -26,16 +28,18 @@ class Fault extends Error {
  * Where a text stops being JSON (RFC 8259), and what is wrong there, such as `line 3, column 1: a comma before the end of
  * the array`. Undefined if it is JSON. Columns count characters from 1. Unlike the parser's own message it never quotes the
  * text, which may contain secrets.
+ *
+ * @param firstLine the line in which a part of a longer text begins, whose columns are not known.
  */
-export function jsonFault(text: string): string | undefined {
+export function jsonFault(text: string, firstLine?: number): string | undefined {
   if (text.trim() === '') return 'the text is empty';
-  if (YAML.test(text)) return 'line 1, column 1: this looks like YAML: write it as JSON';
+  if (YAML.test(text)) return at(text, 0, 'this looks like YAML: write it as JSON', firstLine);
   try {
     const end = skipSpace(text, skipValue(text, 0, 0));
-    return end === text.length ? undefined : at(text, end, 'more text after the end of the value');
+    return end === text.length ? undefined : at(text, end, MORE, firstLine);
   } catch (fault) {
     if (!(fault instanceof Fault)) throw fault;
-    return at(text, fault.index, fault.message);
+    return at(text, fault.index, fault.message, firstLine);
   }
 }
 
@@ -48,10 +52,11 @@ export function jsonReader<Value>(read: (json: string) => Result<Value, readonly
   };
 }
 
-function at(text: string, index: number, what: string): string {
+function at(text: string, index: number, what: string, firstLine: number | undefined): string {
   const before = text.slice(0, index);
   const lineStart = before.lastIndexOf('\n') + 1;
   const line = before.split('\n').length;
+  if (firstLine !== undefined) return `line ${firstLine - 1 + line}: ${what}`;
   return `line ${line}, column ${[...before.slice(lineStart)].length + 1}: ${what}`;
 }
 

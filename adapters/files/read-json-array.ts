@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { ENTRY_BYTES_MAX } from '../../application/ports/client-store.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { jsonFault, NAMED_TWICE } from './json-fault.ts';
+import { jsonFault } from './json-fault.ts';
 
 const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE] = ['"', '\\', ',', '[', ']'].map((text) => text.charCodeAt(0));
 const [OPEN_OBJECT, CLOSE_OBJECT, LINE_FEED] = ['{', '}', '\n'].map((text) => text.charCodeAt(0));
@@ -46,7 +46,7 @@ class ArraySplitter {
   #line = 1;
   /** Whether the entry has only white space yet. */
   #isBlank = true;
-  /** The line in which the entry begins; that of the comma before it as long as it is blank. */
+  /** The line of the bracket or the comma before the entry. */
   #firstLine = 1;
   /** The bytes of the entry that earlier chunks had. */
   #begun = Buffer.alloc(0);
@@ -55,7 +55,7 @@ class ArraySplitter {
   *read(chunk: Buffer): Generator<JsonEntry> {
     let start = 0;
     for (let index = 0; index < chunk.length; index += 1) {
-      const byte = chunk[index];
+      const byte = chunk[index] ?? 0;
       if (byte === LINE_FEED) this.#line += 1;
       if (this.#isEscaped) this.#isEscaped = false;
       else if (this.#isString) {
@@ -63,8 +63,10 @@ class ArraySplitter {
         else if (byte === BACKSLASH) this.#isEscaped = true;
       } else if (isSpace(byte)) continue;
       else if (this.#state !== 'inside') {
-        if (this.#state === 'behind' || byte !== OPEN) return yield problem(undefined, 'must be a JSON array');
+        if (this.#state === 'behind') return yield problem(undefined, 'has more text after the end of the array');
+        if (byte !== OPEN) return yield problem(undefined, noArray(byte));
         this.#state = 'inside';
+        this.#firstLine = this.#line;
         start = index + 1;
       } else if (this.#depth === 0 && (byte === COMMA || byte === CLOSE)) {
         if (byte === CLOSE) this.#state = 'behind';
@@ -74,7 +76,6 @@ class ArraySplitter {
         if (entry?.ok === false) return;
         start = index + 1;
       } else {
-        if (this.#isBlank) this.#firstLine = this.#line;
         this.#isBlank = false;
         if (byte === QUOTE) this.#isString = true;
         else if (byte === OPEN || byte === OPEN_OBJECT) this.#depth += 1;
@@ -88,32 +89,38 @@ class ArraySplitter {
 
   /** The problem of a text that ends here, if there is one. */
   *end(): Generator<JsonEntry> {
-    if (this.#state === 'before') yield problem(undefined, 'must be a JSON array');
+    if (this.#state === 'before') yield problem(undefined, 'the text is empty: write [] for an empty array');
     if (this.#state === 'inside') yield problem(this.#position, 'is not complete: the text ends inside the array');
   }
 
   #endEntry(bytes: Buffer): JsonEntry {
     const [text, position] = [Buffer.concat([this.#begun, bytes]), this.#position];
-    const isMissing = this.#state === 'behind' && this.#isBlank;
-    const line = this.#isBlank && !isMissing ? this.#line : this.#firstLine;
+    const [isBlank, line] = [this.#isBlank, this.#firstLine];
     this.#begun = Buffer.alloc(0);
     this.#position += 1;
     this.#isBlank = true;
     this.#firstLine = this.#line;
     if (text.length > ENTRY_BYTES_MAX) return problem(position, TOO_LONG);
-    if (isMissing) return problem(position, `is missing: a comma before the end of the array, in line ${line}`);
+    if (isBlank && this.#state === 'behind')
+      return problem(position, `is missing: a comma before the end of the array, in line ${line}`);
+    if (isBlank) return problem(position, `is missing: nothing is before the comma in line ${this.#line}`);
     if (!isUtf8(text)) return problem(position, 'is not in UTF-8: save it as UTF-8');
     const value = parseJson(text.toString());
     if (value !== undefined) return success(value);
-    const what = jsonFault(text.toString())?.endsWith(NAMED_TWICE) ? 'names a field twice' : 'is not JSON';
-    return problem(position, `${what}; it begins in line ${line}`);
+    return problem(position, `is not JSON: ${jsonFault(text.toString(), line)}`);
   }
+}
+
+/** What a first byte that begins no array shows of the whole text. */
+function noArray(byte: number): string {
+  if (byte === 0xef) return 'begins with a byte order mark: save it as UTF-8 without it';
+  return byte >= 0xfe ? 'is in UTF-16: save it as UTF-8' : 'must be a JSON array';
 }
 
 function problem(position: number | undefined, text: string): JsonEntry {
   return failure({ position, text });
 }
 
-function isSpace(byte: number | undefined): boolean {
+function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }

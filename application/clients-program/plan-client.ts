@@ -51,6 +51,8 @@ export const TOO_MANY_GENERATED = `${GENERATE} is for at most ${GENERATED_MAX} c
 export class ClientPlanner {
   /** Generated secrets that are not written yet, by their files. */
   readonly generated = new Map<string, string>();
+  /** Whether nothing will come of the plan: secrets are neither compared nor hashed any more. */
+  isRefused = false;
   readonly #parts: PlanParts;
   readonly #options: PlanOptions;
   #compared = 0;
@@ -64,7 +66,7 @@ export class ClientPlanner {
   async plan(given: FileClient, stored: VersionedClient | undefined): Promise<Result<PlannedClient, string>> {
     const { existing } = this.#options;
     const refused = (rule: string) => failure(`client ${given.clientId}: ${rule}`);
-    if (stored !== undefined && existing === 'refuse') return failure(`${FIELD_NAMES.clientId} is registered already`);
+    if (stored !== undefined && existing === 'refuse') return refused('it is registered already: --replace changes it');
     if (stored?.problem !== undefined) return refused('its stored details cannot be read: show says why');
     const owner = existing === 'match' ? this.#ownerOf(given, stored) : success(given.details?.owner);
     if (!owner.ok) return refused(owner.problem);
@@ -149,6 +151,7 @@ export class ClientPlanner {
     const { cost, onCompared } = this.#options;
     const [plain, encoding] = [StoredSecret.parse(given), StoredSecret.parse(unlock(stored))];
     if (plain.kind !== 'plain') return given;
+    if (this.isRefused) return UNMATCHED;
     if (encoding.kind === 'bcrypt') {
       const isSame = await matchSecret(plain.reveal(), encoding);
       this.#compared += 1;
@@ -161,7 +164,7 @@ export class ClientPlanner {
 
 type SecretOfClient = Partial<Pick<NewClient, 'clientSecret' | 'details'>>;
 
-/** What stands in a plan that is only shown, in place of a plain secret: a database keeps what it forgets in its files for a while. */
+/** What stands in a plan that is only shown or refused, in place of a plain secret: a database keeps what it forgets in its files for a while. */
 const UNMATCHED = `$2b$10$${'.'.repeat(53)}`;
 
 /** That a secret was generated stays true as long as it is the same one. */

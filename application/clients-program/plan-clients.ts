@@ -33,7 +33,7 @@ export interface ClientsPlan extends Pick<ClientPlan, 'entries'> {
  * Compares the clients of a file with the stored ones. Plain secrets are hashed, BCrypt encodings and locks are stored as they are; a
  * plain secret that matches the stored encoding is unchanged. One batch of entries is held in memory at a time.
  *
- * @returns at most PROBLEMS_MAX problems, if there is any. After the first one, entries are only checked.
+ * @returns at most PROBLEMS_MAX problems, if there is any. After the first one, no secret is compared or hashed.
  */
 export async function planClients(
   parts: PlanParts,
@@ -44,16 +44,15 @@ export async function planClients(
   const planner = new ClientPlanner(parts, options);
   const { generated } = planner;
   const problems: ImportProblem[] = [];
+  const skipped: number[] = [];
   let position = 0;
   for await (const batch of batches) {
-    const checked = batch.flatMap((entry, index) =>
-      entry.ok ? problemsOf(entry.value, position + index, parts.checkRule) : entry.problem,
-    );
-    problems.push(...checked);
-    if (problems.length === 0) {
-      const clients = batch.flatMap((entry) => (entry.ok ? entry.value : []));
-      problems.push(...(await planBatch(planner, plan, clients, position)));
-    }
+    const checked = batch.map((entry, index): ImportEntry => {
+      const found = entry.ok ? problemsOf(entry.value, position + index, parts.checkRule) : [];
+      return found.length > 0 ? failure(found) : entry;
+    });
+    planner.isRefused ||= problems.length > 0 || checked.some(({ ok }) => !ok);
+    problems.push(...(await planBatch(planner, plan, checked, position, skipped)));
     if (problems.length >= PROBLEMS_MAX) break;
     position += batch.length;
   }
@@ -96,21 +95,38 @@ export async function planClients(
   });
 }
 
-/** Adds the clients of a batch to the plan, and returns what is wrong with them. */
+/**
+ * Adds the clients of a batch to the plan, and returns what is wrong with its entries.
+ *
+ * @param skipped the positions of entries that are not in the plan, in their order; gets those of this batch.
+ */
 async function planBatch(
   planner: ClientPlanner,
   plan: ClientPlan,
-  clients: readonly FileClient[],
+  entries: readonly ImportEntry[],
   first: number,
+  skipped: number[],
 ): Promise<readonly ImportProblem[]> {
-  const found = await plan.find(clients.map(({ clientId }) => clientId));
+  const found = await plan.find(entries.flatMap((entry) => (entry.ok ? entry.value.clientId : [])));
   const stored = new Map(found.map((one) => [one.clientId, one]));
-  const planned = await Promise.all(clients.map((client) => planner.plan(client, stored.get(client.clientId))));
-  const problems = planned.flatMap((one, index) => (one.ok ? [] : { position: first + index, text: one.problem }));
-  if (problems.length > 0) return problems;
+  const planEntry = async (entry: ImportEntry, position: number) => {
+    if (!entry.ok) return entry;
+    const planned = await planner.plan(entry.value, stored.get(entry.value.clientId));
+    return planned.ok ? planned : failure([{ position, text: planned.problem }]);
+  };
+  const planned = await Promise.all(entries.map((entry, index) => planEntry(entry, first + index)));
+  skipped.push(...planned.flatMap(({ ok }, index) => (ok ? [] : first + index)));
+  const positionOf = (order: number) => skipped.reduce((at, gap) => (gap <= at ? at + 1 : at), order);
   const repeated = await plan.add(planned.flatMap((one) => (one.ok ? one.value : [])));
-  const text = `${FIELD_NAMES.clientId} is that of`;
-  return repeated.map(({ position, first: other }) => ({ position, text, other }));
+  return [
+    ...planned.flatMap((one) => (one.ok ? [] : one.problem)),
+    ...repeated.map(({ position: order, first: other }) => {
+      const position = positionOf(order);
+      const entry = entries[position - first];
+      const text = `client ${entry?.ok && entry.value.clientId}: ${FIELD_NAMES.clientId} is that of`;
+      return { position, text, other: positionOf(other) };
+    }),
+  ];
 }
 
 function problemsOf(client: FileClient, position: number, checkRule: CheckRule): readonly ImportProblem[] {

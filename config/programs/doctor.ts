@@ -106,8 +106,9 @@ function warningsAboutClient({ clientId, clientSecret, scope }: NewClient, posit
     client_secret: invisibleEnd(clientSecret),
     scope: scope.includes(',') ? 'separate scopes by spaces: a comma is part of a scope' : undefined,
   };
+  const entry = `CLIENTS_FILE: entry ${position}: client ${clientId}`;
   return Object.entries(fixes).flatMap(([field, fix]) =>
-    fix === undefined ? [] : [note(`CLIENTS_FILE: entry ${position}: ${field} is probably a mistake`, fix)],
+    fix === undefined ? [] : [note(`${entry}: ${field} is probably a mistake`, fix)],
   );
 }
 

@@ -77,12 +77,11 @@ function certificateOf(chain: string, key: string): Result<ServerCertificate, re
 /** The rules that no assertion can match, or that are too weak for the platform of their issuer. */
 function problemsOfRules(clients: readonly NewClient[], issuers: readonly ConfiguredIssuer[]): readonly Problem[] {
   const trusted = new TrustedIssuers(issuers);
-  return clients.flatMap(({ details }, position) =>
+  return clients.flatMap(({ clientId, details }, position) =>
     (details?.subjects ?? []).flatMap((rule, index) => {
       const problem = trusted.problemOf(rule);
-      return problem === undefined
-        ? []
-        : [settingProblem('CLIENTS_FILE', `entry ${position}: federated_subjects entry ${index} ${problem}`)];
+      const text = `entry ${position}: client ${clientId}: federated_subjects entry ${index} ${problem}`;
+      return problem === undefined ? [] : [settingProblem('CLIENTS_FILE', text)];
     }),
   );
 }

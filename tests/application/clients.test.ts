@@ -910,9 +910,10 @@ describe('planClients', () => {
     expect(hashed).toMatchObject(client('hashed'));
   });
 
-  it('sends no plain secret to the store if the plan is only shown, since what is forgotten stays in its files', async () => {
+  /** The store, and the secrets that it is sent. */
+  function watchStore() {
     const sent: string[] = [];
-    const shown = {
+    const watched = {
       startPlan: async () => {
         const plan = await store.startPlan();
         const add: typeof plan.add = (clients) => {
@@ -922,18 +923,23 @@ describe('planClients', () => {
         return { add, find: plan.find.bind(plan), count: plan.count.bind(plan) };
       },
     } as typeof store;
+    return { sent, watched };
+  }
+
+  it('sends no plain secret to the store if the plan is only shown, since what is forgotten stays in its files', async () => {
+    const { sent, watched } = watchStore();
     const entries = (async function* () {
       yield [success(client('plain', { clientSecret: '{noop}a-secret' }))];
     })();
     const options = { cost: undefined, existing: 'refuse' } as const;
-    const imported = await planClients({ ...partsWith(), store: shown }, entries, options);
+    const imported = await planClients({ ...partsWith(), store: watched }, entries, options);
     expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1 } } });
     expect(sent).toEqual([expect.stringMatching(/^\$2b\$10\$\.{53}$/)]);
   });
 
   it('refuses all clients if one is registered already, with its position over all batches', async () => {
     await importAll([[client('b')]]);
-    const text = 'client_id is registered already';
+    const text = 'client b: it is registered already: --replace changes it';
     expect(await importAll([[client('a')], [client('c'), client('b')]])).toEqual(failure([{ position: 2, text }]));
     expect(await storedIds()).toEqual(['b']);
   });
@@ -994,7 +1000,7 @@ describe('planClients', () => {
       [client('a'), client('b')],
       [client('c'), client('b')],
     ]);
-    expect(imported).toEqual(failure([{ position: 3, text: 'client_id is that of', other: 1 }]));
+    expect(imported).toEqual(failure([{ position: 3, text: 'client b: client_id is that of', other: 1 }]));
     expect(await storedIds()).toEqual([]);
   });
 
@@ -1037,10 +1043,40 @@ describe('planClients', () => {
     expect(await storedIds()).toEqual([]);
   });
 
-  it('reports the problems of all batches, and looks for no repeated ids behind the first problem', async () => {
-    const imported = await importAll([[client('a'), bad(1)], [client('a')], [client('b'), bad(4)]]);
-    expect(imported).toEqual(failure([1, 4].map((position) => ({ position, text: 'is bad' }))));
-    expect(await storedIds()).toEqual([]);
+  it('reports the problems of every kind in all batches, with the positions of their entries', async () => {
+    await importAll([[client('r')]]);
+    const imported = await importAll([
+      [client('a'), bad(1), client('b')],
+      [client('r'), client('b')],
+      [bad(5), client('c'), client('a'), bad(8)],
+    ]);
+    const text = (clientId: string) => `client ${clientId}: client_id is that of`;
+    expect(imported).toEqual(
+      failure([
+        { position: 1, text: 'is bad' },
+        { position: 3, text: 'client r: it is registered already: --replace changes it' },
+        { position: 4, text: text('b'), other: 2 },
+        { position: 5, text: 'is bad' },
+        { position: 8, text: 'is bad' },
+        { position: 7, text: text('a'), other: 0 },
+      ]),
+    );
+    expect(await storedIds()).toEqual(['r']);
+  });
+
+  it('neither compares nor hashes a secret, nor sends it to the store, behind the first problem', async () => {
+    await importAll([[client('a')]]);
+    const { sent, watched } = watchStore();
+    const plain = { clientSecret: '{noop}a-secret' };
+    const never = () => Promise.reject(new Error('a secret was used'));
+    const entries = (async function* () {
+      yield [bad(0), success(client('a', plain))];
+      yield [success(client('b', plain))];
+    })();
+    const unused = { ...partsWith(), store: watched, encodeSecret: never, matchSecret: never };
+    const planned = await planClients(unused, entries, { cost: COST, existing: 'replace' });
+    expect(planned).toEqual(failure([{ position: 0, text: 'is bad' }]));
+    expect(sent).toEqual([1, 2].map(() => expect.stringMatching(/^\$2b\$10\$\.{53}$/)));
   });
 
   it.each([50, 60])('stops at a hundred problems, and reports no more: %s in each batch', async (size) => {

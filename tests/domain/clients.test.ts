@@ -235,7 +235,7 @@ describe('details', () => {
     });
 
     it.each([
-      ['secrets', { ...SECRET, encoded: '{noop}cs-2.the-rest' }, /begin with its secret_id/],
+      ['secrets', { ...SECRET, encoded: '{noop}cs-2.the-rest' }, /client_secret must begin with its secret_id/],
       ['secrets', { ...SECRET, secret_id: 'a b' }, /secret_id/],
       ['secrets', { ...SECRET, secret_id: 'x'.repeat(65) }, /secret_id/],
       ['secrets', { ...SECRET, name: '' }, /name/],

@@ -289,7 +289,9 @@ describe('federated_jwt', () => {
         return problemsIn(started).join('\n');
       };
       const rules = await problems(await environment(entries, [weak, { ...weak, issuer: 'https://other.test' }]));
-      expect(rules).toContain('CLIENTS_FILE: entry 0: federated_subjects entry 0 claims must have /repository_id');
+      expect(rules).toContain(
+        'CLIENTS_FILE: entry 0: client c: federated_subjects entry 0 claims must have /repository_id',
+      );
       expect(rules).toContain('federated_subjects entry 1 issuer is not a trusted issuer');
       const wrong = await problems(
         await environment([{ issuer: 'a', jwks_uri: 'http://issuer.test/keys' }, { issuer: 'b' }], []),

@@ -138,7 +138,7 @@ const INVISIBLE: readonly Mistake[] = [
   {
     what: 'an id with a space behind it',
     files: entry({ client_id: 'a ' }),
-    fix: /entry 0: client_id .*must not begin or end with a space/,
+    fix: /entry 0: client a : client_id .*must not begin or end with a space/,
   },
   {
     what: 'a plain secret with a line break behind it',
@@ -364,7 +364,7 @@ const FILES: readonly Mistake[] = [
   {
     what: 'the same client twice',
     files: clients(`[${GOOD.slice(1, -1)},${GOOD.slice(1, -1)}]`),
-    fix: /entry 1: client_id is that of entry 0/,
+    fix: /entry 1: client a: client_id is that of entry 0/,
   },
   { what: 'a missing name', files: entry({ client_name: undefined }), fix: /client_name is missing/ },
   {

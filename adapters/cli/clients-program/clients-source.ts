@@ -114,7 +114,9 @@ export class ClientsSource {
       return `  ${place}${text}${other === undefined ? '' : ` ${this.#placeOf(other)}`}`;
     });
     const more = problems.length >= PROBLEMS_MAX ? ['There may be more problems.'] : [];
-    return new Problem(EXIT.refused, `The file ${this.#path} is refused; nothing was changed:`, ...lines, ...more);
+    const counted = problems.some(({ position }) => position !== undefined) ? ' (entries are counted from 0)' : '';
+    const head = `The file ${this.#path} is refused; nothing was changed${counted}:`;
+    return new Problem(EXIT.refused, head, ...lines, ...more);
   }
 
   /** Such as `entry 3`, counted from 0, or `billing.yaml: entry 3` of a folder. */

@@ -241,7 +241,7 @@ describe('clients apply', () => {
       );
       const run = await clients([...COMMAND, folder, '--yes']);
       expect(run.exitCode).toBe(1);
-      expect(run.stderr).toBe(`The file ${folder} is refused; nothing was changed:
+      expect(run.stderr).toBe(`The file ${folder} is refused; nothing was changed (entries are counted from 0):
   a.json: entry 0: client billing: scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)
   a.json: entry 1: client keyed: claims must not set iss, which the service or a standard sets
   b.yaml: line 1, column 4: an alias: write out what it means
@@ -264,7 +264,7 @@ describe('clients apply', () => {
     it('says where a client is twice', async () => {
       for (const name of ['a.json', 'b.json']) await writeFile(join(folder, name), JSON.stringify([KEYED]));
       const { stderr } = await clients([...COMMAND, folder, '--yes']);
-      expect(stderr).toContain('  b.json: entry 0: client_id is that of a.json: entry 0\n');
+      expect(stderr).toContain('  b.json: entry 0: client keyed: client_id is that of a.json: entry 0\n');
     });
 
     it.each([

@@ -345,16 +345,21 @@ describe('imports', () => {
       expect(await bcrypt.compare('plain-secret', String(plain?.['client_secret']))).toBe(true);
     });
 
+    const TAKEN = 'entry 1: client good-client: it is registered already: --replace changes it';
+
+    /** What an import says about a file with these problems. */
+    function refusal(...problems: readonly string[]): string {
+      const counted = problems.some((problem) => problem.startsWith('entry')) ? ' (entries are counted from 0)' : '';
+      const lines = problems.map((problem) => `  ${problem}\n`);
+      return `The file ${file} is refused; nothing was changed${counted}:\n${lines.join('')}`;
+    }
+
     it('registers all clients or none, and reports taken ids with their positions', async () => {
       await importClients([GOOD_CLIENT]);
       const before = await rows();
       const another = { ...PLAIN_CLIENT, client_id: 'another' };
       const run = await importClients([PLAIN_CLIENT, GOOD_CLIENT, another], '--json');
-      expect(run).toMatchObject({
-        exitCode: 1,
-        stdout: '',
-        stderr: `The file ${file} is refused; nothing was changed:\n  entry 1: client_id is registered already\n`,
-      });
+      expect(run).toMatchObject({ exitCode: 1, stdout: '', stderr: refusal(TAKEN) });
       expect(await rows()).toEqual(before);
     });
 
@@ -362,10 +367,7 @@ describe('imports', () => {
       await importClients([GOOD_CLIENT]);
       const before = await rows();
       const entries = [PLAIN_CLIENT, { ...GOOD_CLIENT, client_name: 'Renamed' }];
-      expect(await importClients(entries, '--dry-run')).toMatchObject({
-        exitCode: 1,
-        stderr: `The file ${file} is refused; nothing was changed:\n  entry 1: client_id is registered already\n`,
-      });
+      expect(await importClients(entries, '--dry-run')).toMatchObject({ exitCode: 1, stderr: refusal(TAKEN) });
       const stderr = '1 would be added, 1 replaced, 0 of them still disabled. Nothing was changed.\n';
       const rehearsed = await importClients(entries, '--dry-run', '--replace');
       expect(rehearsed).toMatchObject({ exitCode: 0, stdout: '', stderr, audit: [] });
@@ -425,7 +427,7 @@ describe('imports', () => {
         [GOOD_CLIENT, { ...PLAIN_CLIENT, scope: undefined }],
         'entry 1: client plain-client: scope is missing',
       ],
-      ['names a client twice', [GOOD_CLIENT, GOOD_CLIENT], 'entry 1: client_id is that of entry 0'],
+      ['names a client twice', [GOOD_CLIENT, GOOD_CLIENT], 'entry 1: client good-client: client_id is that of entry 0'],
       [
         'has half a surrogate pair',
         [{ ...PLAIN_CLIENT, client_id: '\ud800' }],
@@ -441,8 +443,20 @@ describe('imports', () => {
       expect(run).toMatchObject({
         exitCode: 1,
         stdout: '',
-        stderr: `The file ${file} is refused; nothing was changed:\n  ${message}\n`,
+        stderr: refusal(message),
       });
+    });
+
+    it('names the problems of every kind in one run', async () => {
+      await importClients([GOOD_CLIENT]);
+      const run = await importClients([PLAIN_CLIENT, GOOD_CLIENT, { ...PLAIN_CLIENT, name: 'A' }, PLAIN_CLIENT]);
+      expect(run.stderr).toBe(
+        refusal(
+          TAKEN,
+          'entry 2: client plain-client: it has an unknown field `name`: did you mean `client_name`?',
+          'entry 3: client plain-client: client_id is that of entry 0',
+        ),
+      );
     });
 
     it.each([
@@ -450,12 +464,12 @@ describe('imports', () => {
       [
         'names a field twice',
         JSON.stringify([GOOD_CLIENT]).replace('"client_secret"', '"client_secret":"{noop}other","client_secret"'),
-        'entry 0: it names a field twice; it begins in line 1',
+        'entry 0: it is not JSON: line 1: a field that this object has already',
       ],
       [
         'is not JSON at one position',
         JSON.stringify([GOOD_CLIENT]).replace(/\]$/, ', nothing]'),
-        'entry 1: it is not JSON; it begins in line 1',
+        'entry 1: it is not JSON: line 1: a value is missing, or is not JSON',
       ],
       [
         'has a comma before its end',
@@ -471,7 +485,7 @@ describe('imports', () => {
       await writeFile(file, text);
       const run = await clients(['import', file]);
       expect(run).toMatchObject({ exitCode: 1, stdout: '' });
-      expect(run.stderr).toContain(`refused; nothing was changed:\n  ${message}\n`);
+      expect(run.stderr).toContain(`refused; nothing was changed (entries are counted from 0):\n  ${message}\n`);
       expect(await rows()).toEqual([]);
     });
 

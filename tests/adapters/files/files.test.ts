@@ -68,7 +68,7 @@ describe('the clients file', () => {
         [{ ...ENTRY, jwk: 'its-secret' }],
         'entry 0: client a: it has an unknown field `jwk`: did you mean `jwks`?',
       ],
-      ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client_id is that of entry 0'],
+      ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client a: client_id is that of entry 0'],
       [
         'a client_id with a control character',
         [{ ...ENTRY, client_id: 'a\n' }],
@@ -176,7 +176,7 @@ describe('the clients file', () => {
       [
         'an unknown field of a secret',
         { secrets: [{ secret_id: 'a', name: 'n', client_secret: BCRYPT, secret: 'its-secret' }] },
-        'secrets.0 has an unknown field `secret`',
+        'secrets.0 has an unknown field `secret`: did you mean `client_secret`?',
       ],
       [
         'a time that is no number',
@@ -294,7 +294,7 @@ describe('the clients file', () => {
         'entry 0: client_name is missing',
         'entry 0: scope is missing',
         'entry 2: client a: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
-        'entry 2: client_id is that of entry 1',
+        'entry 2: client a: client_id is that of entry 1',
       ]);
     });
   });
@@ -340,7 +340,7 @@ describe('the clients file', () => {
 
     it.each([
       ['"its-secret"', [{ text: 'must be a JSON array' }]],
-      ['[its-secret]', [{ position: 0, text: 'it is not JSON; it begins in line 1' }]],
+      ['[its-secret]', [{ position: 0, text: 'it is not JSON: line 1: a value is missing, or is not JSON' }]],
     ])('says of %j what is wrong', async (text, problem) => {
       expect(await stream(text)).toEqual([{ ok: false, problem }]);
     });
@@ -578,7 +578,11 @@ describe('faults of JSON', () => {
       ['a text without quotes', `[${SECRET}]`, 'line 1, column 2: a value is missing, or is not JSON'],
       ['a number with a zero in front', '[012]', 'line 1, column 2: a value is missing, or is not JSON'],
       ['an end in the middle', `[{"a": "${SECRET}"`, /^line 1, column 20: the text ends too early$/],
-      ['more behind the end', `[]\n${SECRET}`, 'line 2, column 1: more text after the end of the value'],
+      [
+        'more behind the end',
+        `[]\n${SECRET}`,
+        /^line 2, column 1: more text after the end of the value: several values need commas/,
+      ],
       ['nothing', ' \n', 'the text is empty'],
     ])('names line, column and fix of %s, without the text', (_name, text, fault) => {
       expect(isJson(text)).toBe(false);
@@ -694,19 +698,20 @@ describe('arrays of JSON', () => {
       ));
 
     it.each([
-      ['', undefined, 'must be a JSON array'],
+      ['', undefined, 'the text is empty: write [] for an empty array'],
       ['{}', undefined, 'must be a JSON array'],
-      ['[] []', undefined, 'must be a JSON array'],
-      ['\ufeff[]', undefined, 'must be a JSON array'],
+      ['[] []', undefined, 'has more text after the end of the array'],
+      ['\ufeff[]', undefined, 'begins with a byte order mark: save it as UTF-8 without it'],
       ['[1, 2', 1, 'is not complete: the text ends inside the array'],
       ['[1, {"a": "b', 1, 'is not complete: the text ends inside the array'],
       ['[1, 2,]', 2, 'is missing: a comma before the end of the array, in line 1'],
       ['[1,\n 2,\n]', 2, 'is missing: a comma before the end of the array, in line 2'],
-      ['[1, [}, 3]', 1, 'is not JSON; it begins in line 1'],
-      ['\n[1,\n\n [},\n 3]', 1, 'is not JSON; it begins in line 4'],
-      ['\n[,1]', 0, 'is not JSON; it begins in line 2'],
-      ['[1,\n\n,2]', 1, 'is not JSON; it begins in line 3'],
-      ['[1,\n {"a":1,"a":1}]', 1, 'names a field twice; it begins in line 2'],
+      ['[1, [}, 3]', 1, 'is not JSON: line 1: a value is missing, or is not JSON'],
+      ['\n[1,\n\n [\n},\n 3]', 1, 'is not JSON: line 5: a value is missing, or is not JSON'],
+      ['\n[\n// all\n1]', 0, 'is not JSON: line 3: JSON has no comments'],
+      ['\n[,1]', 0, 'is missing: nothing is before the comma in line 2'],
+      ['[1,\n\n,2]', 1, 'is missing: nothing is before the comma in line 3'],
+      ['[1,\n {"a":1,"a":1}]', 1, 'is not JSON: line 2: a field that this object has already'],
     ])('names the problem of %j, and nothing after it', async (text, position, problem) => {
       for (const size of [1, 100]) {
         expect((await read(text, [size])).at(-1)).toEqual({ ok: false, problem: { position, text: problem } });
