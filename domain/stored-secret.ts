@@ -13,6 +13,9 @@ export const CHOSEN_SECRET_COST = 10;
 /** BCrypt reads only the first 72 bytes and ignores the rest. */
 export const SECRET_MAX_BYTES = 72;
 
+/** The fewest characters of a secret that a person chose, unless they allow less. A generated one has 43. */
+export const SECRET_MIN_CHARACTERS = 16;
+
 type StoredSecretKind = 'bcrypt' | 'plain' | 'unusable';
 
 /**

@@ -1,12 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import { Option } from 'commander';
-import { isPresentableSecret, SECRET_MAX_BYTES } from '../../domain/stored-secret.ts';
+import { isPresentableSecret, SECRET_MAX_BYTES, SECRET_MIN_CHARACTERS } from '../../domain/stored-secret.ts';
 import { hasUnprintable, NO_UNPRINTABLE } from '../../domain/unprintable.ts';
 import { EXIT, Problem } from './outcome.ts';
-
-/** The fewest characters of a secret that a person chose. A generated one has 43. */
-const SECRET_MIN_CHARACTERS = 16;
 
 export const SHORT_SECRET_OPTION = new Option(
   '--allow-short-secret',

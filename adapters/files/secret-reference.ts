@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { isLocked, NO_SECRET, SECRET_MAX_BYTES, StoredSecret } from '../../domain/stored-secret.ts';
+import {
+  isLocked,
+  NO_SECRET,
+  SECRET_MAX_BYTES,
+  SECRET_MIN_CHARACTERS,
+  StoredSecret,
+} from '../../domain/stored-secret.ts';
 
 /** A rule that a field of an entry breaks, under the path of the field. Never quotes a value. */
 type FieldProblem = readonly [path: string, rule: string];
@@ -9,6 +15,8 @@ type FieldProblem = readonly [path: string, rule: string];
 export interface SecretRules {
   /** Whether `{noop}` and the plain secret may stand in the file. */
   readonly plain: 'accepted' | 'refused';
+  /** Whether a reference may lead to a secret that is easy to guess. Absent: it may. */
+  readonly short?: 'accepted' | 'refused';
   /** Why a generated secret cannot be written to this file; undefined if it can. Absent: none is generated. */
   readonly generate?: (path: string) => string | undefined;
   /** The text of a file, or of an environment variable. Fails with the reason, without the text. */
@@ -27,6 +35,7 @@ const PLAIN = `must not be in the file in plain text: write {"file": PATH} or {"
 /** A cut encoding, one of another cost, or the text for no secret, would become a secret itself. */
 const LIKE_AN_ENCODING = /^(!*(\{bcrypt\})?\$2|\*$)/;
 const NO_ENCODING = 'refers to a text that looks like a BCrypt encoding, and is none of cost 4 to 14';
+const SHORT = `refers to a secret of fewer than ${SECRET_MIN_CHARACTERS} characters: choose a longer one, or add --allow-short-secret`;
 const GENERATE = 'cannot be generated here: only clients apply does it';
 const GENERATE_OTHER = 'cannot be generated: only the client_secret of the client can';
 
@@ -66,7 +75,8 @@ export function withSecrets(entry: unknown, rules: SecretRules): Result<EntryWit
   return success({ entry: resolved, ...(generateTo !== undefined && { generateTo }) });
 }
 
-function storedText(reference: z.output<typeof REFERENCE>, { read, generate }: SecretRules): Result<string, string> {
+function storedText(reference: z.output<typeof REFERENCE>, rules: SecretRules): Result<string, string> {
+  const { read, generate, short } = rules;
   if ('generate' in reference) {
     const problem = generate === undefined ? GENERATE : generate(reference.generate);
     return problem === undefined ? success(NO_SECRET) : failure(problem);
@@ -80,6 +90,7 @@ function storedText(reference: z.output<typeof REFERENCE>, { read, generate }: S
   if (!isEncoding && bytes > SECRET_MAX_BYTES) {
     return failure(`refers to a secret of ${bytes} bytes: BCrypt reads at most ${SECRET_MAX_BYTES}`);
   }
+  if (!isEncoding && short === 'refused' && [...secret].length < SECRET_MIN_CHARACTERS) return failure(SHORT);
   return success(isEncoding ? secret : `{noop}${secret}`);
 }
 

@@ -71,9 +71,10 @@ export function manageClients(
         plain: 'accepted',
         read: secretSources(environment, readTextFile),
       }),
-    openApplied: (allowed) => (chunks, format) =>
+    openApplied: (allowed, options) => (chunks, format) =>
       streamClientsFile(chunks, format, {
         plain: 'refused',
+        short: options.allowShortSecret ? 'accepted' : 'refused',
         generate: secretTargets(allowed),
         read: secretSources(environment, readTextFile, allowed),
       }),

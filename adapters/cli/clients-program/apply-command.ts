@@ -5,6 +5,7 @@ import { ruleOfOwner } from '../../../domain/client-fields.ts';
 import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { arraysOf, shortened } from '../printable.ts';
+import { SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
 import type { Terminal } from '../terminal.ts';
 import { textTable } from '../text-table.ts';
 import { type ClientCommand, type ClientUseCases, PROGRAM_NAME } from './client-command.ts';
@@ -18,7 +19,7 @@ const SHOWN_MAX = 1_000;
 /** Plain secrets between two lines about the progress: at cost 10, some seconds. */
 const COMPARED_STEP = 100;
 
-interface Options extends GivenCostOptions {
+interface Options extends GivenCostOptions, ShortSecretOptions {
   readonly file: string;
   readonly owner?: string;
   readonly adopt?: true;
@@ -54,6 +55,7 @@ export const APPLY_COMMAND: ClientCommand<Options> = {
       '--allow-env <name>',
       'only this variable may be a secret, or with * at its end those; repeatable',
     ).argParser(collected),
+    SHORT_SECRET_OPTION,
     GIVEN_COST_OPTION,
     JSON_OPTION,
   ],
@@ -66,7 +68,7 @@ export const APPLY_COMMAND: ClientCommand<Options> = {
       throw new Problem(EXIT.usage, 'A * in --allow-env must be at its end.');
     const isRestricted = allowFiles !== undefined || allowEnv !== undefined;
     const allowed = isRestricted ? { folders: allowFiles ?? [], variables: allowEnv ?? [] } : undefined;
-    const source = await ClientsSource.ofFolder(file, openApplied(allowed));
+    const source = await ClientsSource.ofFolder(file, openApplied(allowed, options));
     yield* applySource(await open(), source, options, terminal);
   },
 };

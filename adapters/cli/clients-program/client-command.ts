@@ -8,7 +8,7 @@ import { describeProblem, type NewClient } from '../../../domain/client-registra
 import type { Result } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
 import { EXIT, type Output, Problem } from '../outcome.ts';
-import type { Input } from '../read-secret.ts';
+import type { Input, ShortSecretOptions } from '../read-secret.ts';
 import type { Closable } from '../storage-fault.ts';
 import type { OutputOptions, Terminal } from '../terminal.ts';
 import { clientOutput, warningOfOwner } from './client-output.ts';
@@ -26,6 +26,7 @@ export type FormatClient = (client: NewClient) => Result<string, readonly string
 /** Which secrets a file may refer to; undefined: all. */
 export type OpenApplied = (
   allowed: { readonly folders: readonly string[]; readonly variables: readonly string[] } | undefined,
+  options: ShortSecretOptions,
 ) => StreamClientsFile;
 
 /** What the commands need. */

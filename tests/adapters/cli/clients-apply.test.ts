@@ -301,6 +301,23 @@ describe('clients apply', () => {
       expect(run.stderr + run.stdout).not.toContain('another-secret-of-it');
     });
 
+    it.each([{ env: 'SHORT' }, { file: 'secret' }])(
+      'refuses a short one that is referred to, as add does, unless that is allowed: %p',
+      async (reference) => {
+        clients = clientsInProcess(database.url, { SHORT: '15-characters--' });
+        await writeFile(join(folder, 'secret'), '15-characters--\n');
+        const secret = 'file' in reference ? { file: join(folder, reference.file) } : reference;
+        const short = [{ ...entry, client_secret: secret }];
+        const refused = await apply(short, '--check');
+        expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+        expect(refused.stderr).toContain(
+          'entry 0: client billing: client_secret refers to a secret of fewer than 16 characters: choose a longer one, or add --allow-short-secret\n',
+        );
+        expect(await apply(short, '--allow-short-secret', '--yes')).toMatchObject({ exitCode: 0 });
+        expect(await bcrypt.compare('15-characters--', await secretOf())).toBe(true);
+      },
+    );
+
     it('shows progress while it compares many', async () => {
       const many = Array.from({ length: 200 }, (_, n) => ({ ...entry, client_id: `c${n}` }));
       await apply(many, '--yes');
