@@ -62,7 +62,7 @@ export function inspectWritableFile(setting: string, path: string): readonly Fin
     const fix =
       code === 'ENOENT'
         ? `mkdir -p ${target}, and give it to the user of the service`
-        : `give ${what} ${target} to the user of the service, uid ${process.getuid?.() ?? 'unknown'}`;
+        : `let the user of the service, uid ${process.getuid?.() ?? 'unknown'}, write to ${what} ${target}`;
     return cannot(code, fix);
   }
   const found = statSync(target);

@@ -7,6 +7,8 @@ const WITHIN_MS = 5_000;
 
 const ELSEWHERE = 'BASE_URL leads to another service, or a proxy changes the path: correct BASE_URL or the proxy';
 
+const WITHOUT_TLS = 'put a proxy with TLS there, set TLS_CERT_FILE and TLS_KEY_FILE, or correct BASE_URL';
+
 interface PublicUrls {
   /** `BASE_URL`. */
   readonly baseUrl: string;
@@ -61,6 +63,7 @@ async function inspectResponses(urls: PublicUrls, isRunning: boolean): Promise<F
     const code = codeOf(fault);
     const text = `nothing usable answers at ${url} (${code})`;
     if (!isRunning) return note(`${text}: the service does not run`, 'start the service, then run the doctor again');
+    if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return problem(`${text}: it has no TLS`, WITHOUT_TLS);
     if (isLoopback(new URL(urls.baseUrl).hostname)) {
       return note(
         text,

@@ -114,6 +114,16 @@ describe('the base URL', () => {
       expect(stands).toEqual({ state: 'note', text, fix: expect.stringContaining('start the service') });
     });
 
+    it('is a problem if BASE_URL is https and what answers there has no TLS', async () => {
+      await using server = await listenOnLoopback(createServer());
+      const [finding] = await inspectBaseUrl(urlsOf(server.url.replace('http:', 'https:')), true);
+      expect(finding).toEqual({
+        state: 'problem',
+        text: expect.stringMatching(/: it has no TLS$/),
+        fix: expect.stringContaining('set TLS_CERT_FILE and TLS_KEY_FILE'),
+      });
+    });
+
     it('is a note on this machine: a container does not reach the port that is published', async () => {
       const urls = urlsOf(`http://localhost:${await freePort()}`);
       expect(await inspectBaseUrl(urls, true)).toEqual([
