@@ -39,7 +39,7 @@ class RelevantTestsRunner {
     const filesOf = {};
     const durations = {};
     for (const { id, fileName, timeSpentMs } of result.tests ?? []) {
-      (filesOf[id] ??= []).push(fileName);
+      filesOf[id] = [...(filesOf[id] ?? []), fileName];
       durations[fileName] = (durations[fileName] ?? 0) + timeSpentMs;
     }
     writeFileSync(TESTS, JSON.stringify({ filesOf, durations }));
