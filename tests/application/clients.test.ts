@@ -839,6 +839,11 @@ describe('clientChangeEvents', () => {
     expect(written).toEqual(['client_removed', 'change_unconfirmed']);
   });
 
+  it('says nothing of a change that was not recorded', () => {
+    recorder.unconfirmed();
+    expect(changeLog.events()).toEqual([]);
+  });
+
   it('names the change that was not confirmed', async () => {
     await store.add(A_CLIENT);
     recorder.unconfirmed();
