@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { NO_SECRET } from '../../domain/stored-secret.ts';
 import { runProcess } from '../../tests/support/server-process.ts';
+import { type AssertionClients, signingClients } from './assertion-clients.ts';
 import { startBenchDatabaseServer } from './bench-database.ts';
 import { type Candidate, startInMemory, startOnPostgres } from './candidates.ts';
 import type { Options, Repository } from './command-line.ts';
@@ -41,12 +43,15 @@ export async function runCheckoutPairs(options: Options<'compare'>, opened: Asyn
     ),
   );
   let failures = 0;
-  for (const repository of options.repository) {
-    await using running = new AsyncDisposableStack();
-    opened.defer(() => running.disposeAsync());
-    const pairs = await measurePairs(await startBoth(repository, base, running), generator, options);
-    print(pairsReport(repository, pairs));
-    failures += sum(pairs.map(({ own, base }) => own.failures + base.failures));
+  for (const method of options.method) {
+    const assertions = method === 'private_key_jwt' ? signingClients() : undefined;
+    for (const repository of options.repository) {
+      await using running = new AsyncDisposableStack();
+      opened.defer(() => running.disposeAsync());
+      const pairs = await measurePairs(await startBoth(repository, base, assertions, running), generator, options);
+      print(pairsReport(`${repository}, ${method}`, pairs));
+      failures += sum(pairs.map(({ own, base }) => own.failures + base.failures));
+    }
   }
   if (failures > 0) say(`FAILED: ${failures} requests were not answered with a token`);
   return failures === 0;
@@ -56,13 +61,17 @@ export async function runCheckoutPairs(options: Options<'compare'>, opened: Asyn
 async function startBoth(
   repository: Repository,
   base: string,
+  assertions: AssertionClients | undefined,
   opened: AsyncDisposableStack,
 ): Promise<[Candidate, Candidate]> {
-  const clients = registrations('client', STANDARD_LOAD.clients.count, await hashedSecret(RECOMMENDED_COST));
+  const secret = assertions === undefined ? await hashedSecret(RECOMMENDED_COST) : NO_SECRET;
+  const plain = registrations('client', STANDARD_LOAD.clients.count, secret);
+  const clients = assertions?.register(plain) ?? plain;
   const databases = repository === 'postgres' ? await startBenchDatabaseServer(opened) : undefined;
   const start = async (name: string, options: { readonly checkout?: string }) => {
-    if (databases === undefined) return startInMemory(name, clients, opened, options);
-    return startOnPostgres(name, await databases.create(), clients, opened, { ...options, services: SERVICES });
+    if (databases === undefined) return startInMemory(name, clients, opened, { ...options, assertions });
+    const all = { ...options, assertions, services: SERVICES };
+    return startOnPostgres(name, await databases.create(), clients, opened, all);
   };
   return [await start('this checkout', {}), await start('base', { checkout: base })];
 }
@@ -115,7 +124,7 @@ const COLUMNS: readonly Column<Pair & { readonly name: string }>[] = [
 ];
 
 /** One row per pair, and the median, worst and best of the ratios within the pairs. */
-export function pairsReport(repository: Repository, pairs: readonly Pair[]): string {
+export function pairsReport(what: string, pairs: readonly Pair[]): string {
   const rows = pairs.map((pair, n) => ({ ...pair, name: `${n + 1}` }));
   const ratios = pairs.map(ratioOf);
   const medians = [
@@ -125,7 +134,7 @@ export function pairsReport(repository: Repository, pairs: readonly Pair[]): str
     `median of the CPU ratio ${figure(median(pairs.map(cpuRatioOf)), 3)}`,
     `of the RSA limit ${figure(median(pairs.map(rsaRatioOf)), 3)}.`,
   ];
-  return `### Repository: ${repository}\n\n${table(rows, COLUMNS)}\n\n${medians.join(', ')}`;
+  return `### ${what}\n\n${table(rows, COLUMNS)}\n\n${medians.join(', ')}`;
 }
 
 /** The commit of a checkout, for the report. */

@@ -10,6 +10,9 @@ export type PathName = (typeof PATHS)[number];
 const MACHINES = ['quiet', 'busy'] as const;
 export type Machine = (typeof MACHINES)[number];
 
+/** How the clients of a comparison authenticate. */
+const METHODS = ['client_secret', 'private_key_jwt'] as const;
+
 /** `mixed`: many kinds of requests at once. `strong`: one aim at a time. `memory`: as much memory as possible. */
 const ATTACK_PARTS = ['mixed', 'strong', 'memory'] as const;
 
@@ -19,7 +22,7 @@ const FLEET_PARTS = ['storages', 'expensive', 'tls', 'peers'] as const;
 /** The options of each command with their defaults: a whole number, several of them, choices of which all are taken, a folder or a flag. */
 const COMMANDS = {
   comparison: { seconds: 5, rounds: 5, folder: '' },
-  compare: { base: 'FOLDER', pairs: 9, seconds: 8, repository: REPOSITORIES },
+  compare: { base: 'FOLDER', pairs: 9, seconds: 8, repository: REPOSITORIES, method: METHODS },
   attack: { part: ATTACK_PARTS, repository: REPOSITORIES, seconds: 30, rate: 100, lorises: 200 },
   burst: { rounds: 9, connections: [256, 2_048] as readonly number[] },
   fleet: { part: FLEET_PARTS, clients: 10_000, connections: 64, lifetime: 30 },
@@ -38,7 +41,7 @@ type Default = number | string | boolean | readonly (number | string)[];
 const MAY_BE_ZERO = ['lorises', 'plant'];
 
 /** Choices of which one is taken by default. */
-const USUAL: Readonly<Record<string, string>> = { machine: 'quiet' };
+const USUAL: Readonly<Record<string, string>> = { machine: 'quiet', method: 'client_secret' };
 
 const USAGE = `Usage: npm run bench [-- COMMAND] [OPTIONS]
 

@@ -2,6 +2,8 @@
 interface Area {
   /** Folders, or files. */
   readonly paths: readonly string[];
+  /** What of it is left out. */
+  readonly without?: readonly string[];
   /** Folders of tests, or test files without `.test.ts`, below `tests/`. */
   readonly tests: readonly string[];
   /** The share of changes that the tests have to notice, in percent. */
@@ -9,11 +11,9 @@ interface Area {
 }
 
 const RULES = { tests: ['domain', 'application'], scoreMin: 90 };
-/** What decides how a client is changed is tested from the command line, with a database. */
-const WITH_PROGRAMS = {
-  ...RULES,
-  tests: [...RULES.tests, ...['clients-apply', 'clients-moving', 'keys-program'].map((name) => `adapters/cli/${name}`)],
-};
+/** They decide what a command changes, and are tested from the command line too, with a database. */
+const PROGRAMS = ['application/clients-program', 'application/keys-program'];
+const PROGRAM_TESTS = ['clients-apply', 'clients-moving', 'keys-program'].map((name) => `adapters/cli/${name}`);
 const HTTP_TESTS = [
   ...['connections', 'operator', 'parsing', 'token-endpoint'].map((name) => `adapters/http/${name}`),
   'hostile/hostile-requests-over-tls',
@@ -28,7 +28,9 @@ const DATABASE_HEALTH = {
 /** Each has its own run, since Stryker runs all tests of a run before the first change. */
 const AREAS: readonly Area[] = [
   { paths: ['domain'], ...RULES },
-  { paths: ['application'], ...WITH_PROGRAMS },
+  // CI compares the meanings of reasons with docs/reasons.md, which shows them.
+  { paths: ['application'], without: ['application/refusal-meanings.ts', ...PROGRAMS], ...RULES },
+  { paths: PROGRAMS, ...RULES, tests: [...RULES.tests, ...PROGRAM_TESTS] },
   { paths: ['adapters/secrets'], tests: ['adapters/secrets'], scoreMin: 85 },
   { paths: ['adapters/jwt'], tests: ['adapters/jwt'], scoreMin: 85 },
   { paths: ['adapters/http-client'], tests: ['adapters/http-client'], scoreMin: 85 },
@@ -51,7 +53,10 @@ export function selectAreas(chosen: readonly string[]): readonly (Area & { reado
       const isWhole = paths.length === 0 || paths.some((path) => isWithin(known, path));
       return isWhole ? [known] : paths.filter((path) => isWithin(path, known));
     });
-    return mutate.length > 0 ? [{ ...area, mutate: mutate.map(patternOf) }] : [];
+    const without = area.without ?? [];
+    const left = mutate.filter((path) => !without.some((other) => isWithin(path, other)));
+    const patterns = [...left.map(patternOf), ...without.map((path) => `!${patternOf(path)}`)];
+    return left.length > 0 ? [{ ...area, mutate: patterns }] : [];
   });
 }
 

@@ -6,8 +6,8 @@ import { isInSample } from './sample.ts';
 // Stryker's runner for Jest loads every test file for each change, even to skip its tests, and goes on after a test has
 // failed. This one runs the test files one at a time, only those that reach the change, and stops at the first that fails.
 
-/** In the directory of the run, which all its processes share. */
-const FILES_BY_TEST = 'files-by-test.json';
+/** In the directory of the run, which all its processes share: the files of each test, and how long each file takes. */
+const TESTS = 'tests.json';
 
 /** Of the changes, which are tried. */
 const SHARE = Number(process.env['MUTATION_SHARE'] ?? 1);
@@ -15,7 +15,7 @@ const SHARE = Number(process.env['MUTATION_SHARE'] ?? 1);
 class RelevantTestsRunner {
   #jest;
   #selected;
-  #filesByTest;
+  #tests;
   #imports = new Map();
 
   constructor(jest) {
@@ -36,9 +36,13 @@ class RelevantTestsRunner {
   /** All tests, without a change. Notes which file has which test: files may have tests of the same name. */
   async dryRun(options) {
     const result = await this.#jest.dryRun(options);
-    const tests = Object.entries(Object.groupBy(result.tests ?? [], ({ id }) => id));
-    const filesByTest = tests.map(([id, same]) => [id, same.map(({ fileName }) => fileName)]);
-    writeFileSync(FILES_BY_TEST, JSON.stringify(Object.fromEntries(filesByTest)));
+    const filesOf = {};
+    const durations = {};
+    for (const { id, fileName, timeSpentMs } of result.tests ?? []) {
+      filesOf[id] = [...(filesOf[id] ?? []), fileName];
+      durations[fileName] = (durations[fileName] ?? 0) + timeSpentMs;
+    }
+    writeFileSync(TESTS, JSON.stringify({ filesOf, durations }));
     return result;
   }
 
@@ -54,19 +58,19 @@ class RelevantTestsRunner {
     return { status: 'survived', nrOfTests };
   }
 
-  /** The tests of the changed file come first, then those of its folder. Code that runs when a module is loaded has no tests of its own: every importer counts. */
+  /** The tests of the changed file come first, then those of its folder, then the shortest. Code that runs when a module is loaded has no tests of its own: every importer counts. */
   #relevantFiles({ testFilter, sandboxFileName }) {
-    this.#filesByTest ??= JSON.parse(readFileSync(FILES_BY_TEST, 'utf8'));
+    this.#tests ??= JSON.parse(readFileSync(TESTS, 'utf8'));
+    const { filesOf, durations } = this.#tests;
     const files =
       testFilter === undefined
-        ? Object.values(this.#filesByTest)
-            .flat()
-            .filter((file) => this.#reaches(file, sandboxFileName, new Set()))
-        : testFilter.flatMap((test) => this.#filesByTest[test]);
+        ? Object.keys(durations).filter((file) => this.#reaches(file, sandboxFileName, new Set()))
+        : testFilter.flatMap((test) => filesOf[test]);
     const own = basename(sandboxFileName, '.ts');
     const folder = basename(dirname(sandboxFileName));
     const rank = (file) => (basename(file, '.test.ts') === own ? 0 : basename(dirname(file)) === folder ? 1 : 2);
-    return [...new Set(files)].sort((one, other) => rank(one) - rank(other));
+    const order = (one, other) => rank(one) - rank(other) || durations[one] - durations[other];
+    return [...new Set(files)].sort(order);
   }
 
   #reaches(file, target, seen) {

@@ -277,6 +277,25 @@ describe('the row of a client', () => {
     ]);
   });
 
+  it('is named to the operator if its tokens are shorter than it asks for, as are the first five of many', () => {
+    const asking = (clientId: string, seconds: number) => rowOf({ token_lifetime_seconds: seconds }, { clientId });
+    const lifetimes = (...rows: readonly ClientRow[]) => {
+      const strong = clientSecret.replace('$04$', '$10$');
+      return inspectRows(
+        rows.map((row) => ({ ...row, clientSecret: strong })),
+        NOW,
+        300,
+      );
+    };
+    const fix = 'shorten theirs, as with npm run clients -- update --token-lifetime, or raise the setting';
+    const text = (named: string) =>
+      `clients with a token_lifetime_seconds above TOKEN_LIFETIME_SECONDS, whose tokens are valid for 300 s: ${named}`;
+    const longer = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => asking(id, 301));
+    expect(lifetimes(asking('same', 300), rowOf())).toEqual([]);
+    expect(lifetimes(...longer.slice(1), rowOf())).toEqual([{ state: 'note', text: text('5 (b, c, d, e, f)'), fix }]);
+    expect(lifetimes(...longer)).toEqual([{ state: 'note', text: text('6 (a, b, c, d, e, …)'), fix }]);
+  });
+
   it('has the conditions of its rules for an identity, if they can be read', () => {
     const row = rowOf({ federated_subjects: [RULE, { ...RULE, claims: 7 }, { ...RULE, subject: 'another' }] });
     const lookup = { kind: 'found', registration: expect.objectContaining({ clientId: 'billing' }) };

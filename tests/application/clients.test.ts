@@ -1,3 +1,6 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { auditLine } from '../../adapters/log/json-audit-log.ts';
@@ -15,13 +18,14 @@ import type {
   ClientChange,
   ClientRange,
   ClientStore,
+  FileClient,
   ImportEntry,
   StoredClient,
 } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { EncodeSecret } from '../../application/ports/new-secrets.ts';
 import { RecordChanges } from '../../application/record-changes.ts';
-import { DETAILS_MAX, NO_DETAILS } from '../../domain/client-details.ts';
+import { DETAILS_MAX, type NamedSecret, NO_DETAILS } from '../../domain/client-details.ts';
 import { NO_FIELDS, recordedFieldsOf } from '../../domain/client-fields.ts';
 import type { ClientRegistrationFields, NewClient } from '../../domain/client-registration.ts';
 import { weaknessByName } from '../../domain/federated-jwt/issuer-preset.ts';
@@ -731,6 +735,20 @@ describe('clientChangeEvents', () => {
     expect(changeLog.events()).toMatchObject([{ event: 'clients_imported', at: NOW, file: name, sha256, ...counts }]);
   });
 
+  it('counts a client that stays disabled as replaced too', () => {
+    const counts = { added: 1, changed: 0, replaced: 2, locked: 3, unchanged: 0, removed: 0 };
+    const file = { name: 'clients.json', sha256: 'a'.repeat(64) };
+    const common = { at: NOW, change_id: 'a change', database_role: undefined };
+    const clients = [{ clientId: 'a', action: 'locked', changes: [] }] as const;
+    expect(clientChangeEvents({ kind: 'import', file, counts, clients }, common)).toEqual([
+      {
+        event: 'clients_imported',
+        ...{ ...common, file: file.name, sha256: file.sha256 },
+        ...{ added: 1, replaced: 5, still_disabled: 3, clients: [{ client_id: 'a', action: 'replaced' }] },
+      },
+    ]);
+  });
+
   it('names every client of a large import, in lines that are short enough not to mix with others', () => {
     const file = { name: 'x'.repeat(255), sha256: 'a'.repeat(64) };
     const counts = { added: 0, changed: 1_000, replaced: 0, locked: 0, unchanged: 0, removed: 0 };
@@ -745,6 +763,7 @@ describe('clientChangeEvents', () => {
       const common = { at: NOW, change_id: new RandomIdGenerator().uuid(), database_role: 'r'.repeat(63) };
       const base = { os_user: 'u'.repeat(32), host: 'h'.repeat(64) };
       const events = clientChangeEvents({ kind: 'apply', file, counts, clients }, common);
+      expect(events.map((event) => 'clients' in event && event.clients.length)).not.toContain(0);
       const ids = events.flatMap((event) => ('clients' in event ? event.clients : [])).map((one) => one.client_id);
       expect(ids).toEqual(clients.map((one) => one.clientId));
       return events.map((event) => Buffer.byteLength(auditLine(event, base)));
@@ -820,6 +839,11 @@ describe('clientChangeEvents', () => {
     expect(written).toEqual(['client_removed', 'change_unconfirmed']);
   });
 
+  it('says nothing of a change that was not recorded', () => {
+    recorder.unconfirmed();
+    expect(changeLog.events()).toEqual([]);
+  });
+
   it('names the change that was not confirmed', async () => {
     await store.add(A_CLIENT);
     recorder.unconfirmed();
@@ -835,6 +859,7 @@ describe('clientChangeEvents', () => {
 describe('planClients', () => {
   const COST = 4;
   const HASH = REGISTERED_CLIENT.clientSecret;
+  const OTHER_HASH = `${HASH.slice(0, -1)}x`;
   const SUBJECT = { issuer: 'https://issuer.example', subject: 'a', claims: { '/team': 'b' } };
   const checkRule: CheckRule = ({ subject }) => (subject === 'weak' ? 'matches everybody' : undefined);
 
@@ -993,6 +1018,77 @@ describe('planClients', () => {
     expect((await store.find('a'))?.clientSecret).toBe(before);
     await importAll([[secret('another-secret')]], 'replace');
     expect((await store.find('a'))?.clientSecret).not.toBe(before);
+  });
+
+  it('keeps the stored encodings of plain secrets with ids that are the same, each by its id', async () => {
+    const named = (secret_id: string, more = '') => ({
+      secret_id,
+      name: 'n',
+      encoded: `{noop}${secret_id}.secret${more}`,
+    });
+    const stored = async () => (await store.find('a'))?.details.secrets.map(({ encoded }) => encoded) ?? [];
+    const give = (...secrets: readonly NamedSecret[]) =>
+      importAll([[client('a', { details: { secrets } })]], 'replace');
+    await give(named('one'), named('two'));
+    const [one, two] = await stored();
+    await give(named('two'), named('one', '-changed'));
+    const [kept, changed] = await stored();
+    expect(kept).toBe(two);
+    expect(changed).not.toBe(one);
+  });
+
+  it.each(['replace', 'match'] as const)(
+    'knows of a secret that it was generated for as long as it stays the same: %s',
+    async (existing) => {
+      const named = (secret_id: string, encoded = HASH) => ({ secret_id, name: 'n', encoded });
+      const generated = { generated: true as const };
+      await importAll([
+        [client('a', { details: { clientSecret: generated, secrets: [{ ...named('one'), ...generated }] } })],
+      ]);
+      const details = async () => (await store.find('a'))?.details;
+      await importAll([[client('a', { details: { secrets: [named('one'), named('two', OTHER_HASH)] } })]], existing);
+      expect(await details()).toMatchObject({
+        clientSecret: generated,
+        secrets: [{ ...named('one'), ...generated }, named('two', OTHER_HASH)],
+      });
+      expect((await details())?.secrets[1]).not.toHaveProperty('generated');
+      const replaced = { clientSecret: OTHER_HASH, details: { secrets: [named('one', OTHER_HASH)] } };
+      await importAll([[client('a', replaced)]], existing);
+      expect((await details())?.clientSecret).toBeUndefined();
+      expect((await details())?.secrets).toEqual([named('one', OTHER_HASH)]);
+    },
+  );
+
+  it('generates a secret only for a client without one, and keeps what is known of those that it has', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plan-clients-'));
+    const generating = (clientId: string): FileClient => ({
+      ...client(clientId, { clientSecret: NO_SECRET }),
+      generateTo: join(folder, clientId),
+    });
+    const ending = { generated: true as const, expires_at: 4_000_000_000 };
+    const secrets = [{ secret_id: 'id', name: 'n', encoded: HASH }];
+    await importAll([
+      [
+        client('ending', { details: { clientSecret: ending } }),
+        client('named', { clientSecret: NO_SECRET, details: { secrets } }),
+      ],
+      [client('none', { clientSecret: NO_SECRET })],
+    ]);
+    await importAll([['ending', 'named', 'none', 'new'].map(generating)], 'match');
+    const stored = async (clientId: string) => {
+      const { clientSecret, details } = (await store.find(clientId)) ?? {};
+      return { clientSecret, details };
+    };
+    expect(await stored('ending')).toMatchObject({ clientSecret: HASH, details: { clientSecret: ending } });
+    expect(await stored('named')).toMatchObject({ clientSecret: NO_SECRET, details: { secrets } });
+    for (const clientId of ['none', 'new']) {
+      const { clientSecret, details } = await stored(clientId);
+      expect(details?.clientSecret).toEqual({ generated: true });
+      const text = (await readFile(join(folder, clientId), 'utf8')).trimEnd();
+      expect(await bcrypt.compare(text, String(clientSecret))).toBe(true);
+    }
+    expect((await readdir(folder)).sort()).toEqual(['new', 'none']);
+    await rm(folder, { recursive: true });
   });
 
   it('refuses an id that an earlier entry has, with the positions of both', async () => {

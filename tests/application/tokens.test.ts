@@ -10,7 +10,7 @@ import type { SecretCredentials } from '../../application/ports/client-credentia
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { KeyProvider, SigningKey } from '../../application/ports/key-provider.ts';
-import { followCosts } from '../../application/storage-figures.ts';
+import { costsIn, followCosts } from '../../application/storage-figures.ts';
 import { IssuedTokens } from '../../application/token-reuse/issued-tokens.ts';
 import { TokenSigner } from '../../application/token-signer.ts';
 import { type AccessTokenClaims, scopesOf, TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
@@ -933,6 +933,10 @@ describe('the costs of stored secrets', () => {
     expect(found).toEqual([]);
     await until(() => found.length > 0, 'the costs are found');
     expect({ found, answers }).toEqual({ found: [[12]], answers: [] });
+  });
+
+  it('are those that BCrypt can have', () => {
+    expect(costsIn(['00', '03', '04', '10', '14', '15', '99'].map((cost) => ({ cost })))).toEqual([4, 10, 14]);
   });
 
   it('leave the storage as it is for everybody else', async () => {

@@ -51,6 +51,13 @@ describeTokenVerifier('tokenVerifier', async () => {
   return { signer: new TokenSigner(keys), verifier: tokenVerifier(keys) };
 });
 
+it('TokenSigner names the type of its tokens in their headers, if they are to have one (RFC 9068 section 2.1)', async () => {
+  const keys = await freshKeyRing();
+  const [header = ''] = (await new TokenSigner(keys, 'at+jwt').sign(CLAIMS)).split('.');
+  const { kid } = await keys.signingKey();
+  expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({ kid, typ: 'at+jwt', alg: 'RS256' });
+});
+
 describe('confused algorithms', () => {
   /** The keys of a service in the middle of changes between all algorithms, each with its private half. */
   const trusted = {} as Record<TokenAlgorithm, KeyPair & { readonly privateKey: KeyObject }>;

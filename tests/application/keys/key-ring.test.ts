@@ -111,6 +111,23 @@ describe('a key that signs at once', () => {
     return { shared, clock, ring, other };
   }
 
+  it('is waited for by the first reading of a replica only if it is new', async () => {
+    const { shared, clock, ...rest } = world();
+    const paused: number[] = [];
+    const pause = async (seconds: number) => {
+      paused.push(seconds);
+      clock.advance(seconds);
+    };
+    const start = () => freshKeyRing({ shared, clock, ...rest, pause });
+    await (await start()).advance();
+    paused.length = 0;
+    await start();
+    expect(paused).toEqual([0.2]);
+    clock.advance(2);
+    await start();
+    expect(paused).toEqual([0.2]);
+  });
+
   it('signs only when every reading that counts as recent has it: another replica accepts its first token', async () => {
     const { ring, other } = await withoutKeys();
     await ring.advance();
