@@ -79,7 +79,7 @@ export class SqlClientPlan implements ClientPlan {
     return started;
   }
 
-  add(clients: readonly PlannedClient[]): Promise<readonly RepeatedClient[]> {
+  add(clients: readonly (PlannedClient | undefined)[]): Promise<readonly RepeatedClient[]> {
     return this.#run(async (connection) => {
       const repeated: RepeatedClient[] = [];
       for (const part of partsOf(clients)) repeated.push(...(await this.#add(connection, part)));
@@ -167,26 +167,33 @@ export class SqlClientPlan implements ClientPlan {
     connection.release(!isDropped);
   }
 
-  async #add(connection: SqlConnection, clients: readonly PlannedClient[]): Promise<readonly RepeatedClient[]> {
-    const values = clients.flatMap(({ clientId, clientSecret, clientName, scope, details = {}, plan }, index) => {
+  async #add(
+    connection: SqlConnection,
+    clients: readonly (PlannedClient | undefined)[],
+  ): Promise<readonly RepeatedClient[]> {
+    const first = this.#count;
+    this.#count += clients.length;
+    const rows = clients.flatMap((client, index) => (client === undefined ? [] : { position: first + index, client }));
+    if (rows.length === 0) return [];
+    const values = rows.flatMap(({ position, client }) => {
+      const { clientId, clientSecret, clientName, scope, details = {}, plan } = client;
       const document = documentText(details);
       requireDetails(this.#parts.hasDetails, document);
       const { action, version, changes } = plan;
       // What stays as it is takes no room.
       const isWritten = action === 'added' || changes.length > 0;
       const fields = isWritten ? [clientSecret, clientName, scope, document] : ['', '', '', '{}'];
-      return [this.#count + index, clientId, ...fields, action, changes.join(' '), version ?? null] as SqlValue[];
+      return [position, clientId, ...fields, action, changes.join(' '), version ?? null] as SqlValue[];
     });
-    const first = this.#count;
-    this.#count += clients.length;
-    const added = await connection.query<{ readonly position: number }>(this.#sql.add(clients.length), values);
-    if (added.length === clients.length) return [];
+    const added = await connection.query<{ readonly position: number }>(this.#sql.add(rows.length), values);
+    if (added.length === rows.length) return [];
     const there = new Set(added.map(({ position }) => Number(position)));
     const repeated: RepeatedClient[] = [];
-    for (const [index, { clientId }] of clients.entries()) {
-      if (there.has(first + index)) continue;
+    for (const { position, client } of rows) {
+      if (there.has(position)) continue;
+      const { clientId } = client;
       const [earlier] = await connection.query<{ readonly position: number }>(this.#sql.first, [clientId]);
-      repeated.push({ position: first + index, first: Number(earlier?.position) });
+      repeated.push({ clientId, position, first: Number(earlier?.position) });
     }
     return repeated;
   }

@@ -44,7 +44,6 @@ export async function planClients(
   const planner = new ClientPlanner(parts, options);
   const { generated } = planner;
   const problems: ImportProblem[] = [];
-  const skipped: number[] = [];
   let position = 0;
   for await (const batch of batches) {
     const checked = batch.map((entry, index): ImportEntry => {
@@ -52,7 +51,7 @@ export async function planClients(
       return found.length > 0 ? failure(found) : entry;
     });
     planner.isRefused ||= problems.length > 0 || checked.some(({ ok }) => !ok);
-    problems.push(...(await planBatch(planner, plan, checked, position, skipped)));
+    problems.push(...(await planBatch(planner, plan, checked, position)));
     if (problems.length >= PROBLEMS_MAX) break;
     position += batch.length;
   }
@@ -95,17 +94,12 @@ export async function planClients(
   });
 }
 
-/**
- * Adds the clients of a batch to the plan, and returns what is wrong with its entries.
- *
- * @param skipped the positions of entries that are not in the plan, in their order; gets those of this batch.
- */
+/** Adds the clients of a batch to the plan, and returns what is wrong with its entries. */
 async function planBatch(
   planner: ClientPlanner,
   plan: ClientPlan,
   entries: readonly ImportEntry[],
   first: number,
-  skipped: number[],
 ): Promise<readonly ImportProblem[]> {
   const found = await plan.find(entries.flatMap((entry) => (entry.ok ? entry.value.clientId : [])));
   const stored = new Map(found.map((one) => [one.clientId, one]));
@@ -115,16 +109,11 @@ async function planBatch(
     return planned.ok ? planned : failure([{ position, text: planned.problem }]);
   };
   const planned = await Promise.all(entries.map((entry, index) => planEntry(entry, first + index)));
-  skipped.push(...planned.flatMap(({ ok }, index) => (ok ? [] : first + index)));
-  const positionOf = (order: number) => skipped.reduce((at, gap) => (gap <= at ? at + 1 : at), order);
-  const repeated = await plan.add(planned.flatMap((one) => (one.ok ? one.value : [])));
+  const repeated = await plan.add(planned.map((one) => (one.ok ? one.value : undefined)));
   return [
     ...planned.flatMap((one) => (one.ok ? [] : one.problem)),
-    ...repeated.map(({ position: order, first: other }) => {
-      const position = positionOf(order);
-      const entry = entries[position - first];
-      const text = `client ${entry?.ok && entry.value.clientId}: ${FIELD_NAMES.clientId} is that of`;
-      return { position, text, other: positionOf(other) };
+    ...repeated.map(({ clientId, position, first: other }) => {
+      return { position, text: `client ${clientId}: ${FIELD_NAMES.clientId} is that of`, other };
     }),
   ];
 }

@@ -15,6 +15,7 @@ export interface ClientRange {
 
 /** A client whose id an earlier client of the same plan has. Positions count from 0, in the order of adding. */
 export interface RepeatedClient {
+  readonly clientId: string;
   readonly position: number;
   readonly first: number;
 }
@@ -63,8 +64,8 @@ export interface PlanEntry {
  * process no memory for the clients that were added.
  */
 export interface ClientPlan {
-  /** Adds a batch of clients. Those whose id was added before are not added again, and are returned. */
-  add(clients: readonly PlannedClient[]): Promise<readonly RepeatedClient[]>;
+  /** Adds a batch of clients. Those whose id was added before are not added again, and are returned. A client that is left out, `undefined`, has a position. */
+  add(clients: readonly (PlannedClient | undefined)[]): Promise<readonly RepeatedClient[]>;
 
   /** The stored ones of these ids, in any order. */
   find(clientIds: readonly string[]): Promise<readonly VersionedClient[]>;

@@ -942,7 +942,7 @@ describe('planClients', () => {
       startPlan: async () => {
         const plan = await store.startPlan();
         const add: typeof plan.add = (clients) => {
-          sent.push(...clients.map(({ clientSecret }) => clientSecret));
+          sent.push(...clients.flatMap((one) => one?.clientSecret ?? []));
           return plan.add(clients);
         };
         return { add, find: plan.find.bind(plan), count: plan.count.bind(plan) };

@@ -165,9 +165,11 @@ export function describeClientStore(
 
     it('returns clients of a plan that repeat an id, with both positions, in one batch or in two', async () => {
       const plan = await store.startPlan();
-      expect(await plan.add([A_CLIENT, ANOTHER, A_CLIENT].map(added))).toEqual([{ position: 2, first: 0 }]);
-      expect(await plan.add([added({ ...A_CLIENT, clientId: 'new' }), added(ANOTHER)])).toEqual([
-        { position: 4, first: 1 },
+      const first = [A_CLIENT, ANOTHER, A_CLIENT].map(added);
+      expect(await plan.add(first)).toEqual([{ clientId: A_CLIENT.clientId, position: 2, first: 0 }]);
+      expect(await plan.add([undefined])).toEqual([]);
+      expect(await plan.add([added({ ...A_CLIENT, clientId: 'new' }), undefined, added(ANOTHER)])).toEqual([
+        { clientId: ANOTHER.clientId, position: 6, first: 1 },
       ]);
     });
 
