@@ -62,7 +62,8 @@ export function loggableFault(fault: unknown): unknown {
 
 /** A fault of the client store, as its port promises it. A bug in this program stays what it is, and so does the fault of a change that could not be recorded. */
 export function storeFault(fault: unknown): unknown {
-  if (fault instanceof TypeError || fault instanceof RangeError || fault instanceof DependencyUnavailable) return fault;
+  const kept = [TypeError, RangeError, DependencyUnavailable, ValueRefused];
+  if (kept.some((kind) => fault instanceof kind)) return fault;
   const cause = loggableFault(fault);
   return hasState(fault, SQLSTATE.valueRefused)
     ? new ValueRefused(cause)

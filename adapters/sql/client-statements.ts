@@ -1,3 +1,4 @@
+import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { type ClientDetails, withoutEmpty } from '../../domain/client-details.ts';
 import { documentOf } from '../../domain/details-document.ts';
@@ -14,6 +15,7 @@ export function clientStatements({ bytewise, forUpdate }: SqlDialect, hasDetails
     where client_id ${bytewise} ${comparison} $1 order by client_id ${bytewise} limit $2`;
   const find = `select ${columns} from clients where client_id = $1`;
   const update = 'update clients set client_secret = $2, client_name = $3, scope = $4';
+  const ofOne = 'where client_id = $1 returning 1';
   return {
     hasDetails,
     list: { from: page('>='), behind: page('>') },
@@ -23,8 +25,8 @@ export function clientStatements({ bytewise, forUpdate }: SqlDialect, hasDetails
     insert: `insert into clients (client_id, client_secret, client_name, scope${given}) values ($1, $2, $3, $4${values})
       on conflict do nothing returning ${columns}`,
     /** Parameters: the client id, and the other columns. */
-    update: { columns: `${update} where client_id = $1`, all: `${update}, details = $5 where client_id = $1` },
-    remove: 'delete from clients where client_id = $1',
+    update: { columns: `${update} ${ofOne}`, all: `${update}, details = $5 ${ofOne}` },
+    remove: `delete from clients ${ofOne}`,
   };
 }
 
@@ -41,4 +43,12 @@ export function requireDetails(hasDetails: boolean, document: string): void {
   if (hasDetails || document === '{}' || document === ONLY_MARK) return;
   const problem = 'table clients lacks the column details: run npm run migrate first';
   throw new DependencyUnavailable('client store', new Error(problem));
+}
+
+/** Throws ValueRefused unless statements have changed so many rows: a trigger, or a policy of row-level security, may leave some as they are. */
+export function requireChanged(rows: number, expected: number): void {
+  if (rows === expected) return;
+  throw new ValueRefused(
+    new Error('a trigger or a policy of the table keeps rows from being changed; nothing was changed'),
+  );
 }

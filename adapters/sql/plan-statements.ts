@@ -57,11 +57,13 @@ export function planStatements({ temporary, jsonType, bytewise, length, ownerOf 
     outdated: `select 1 from ${planned} as planned left join clients as stored on stored.client_id = planned.client_id
       where ${batch} and planned.version is distinct from (${version}) limit 1`,
     remove: `delete from clients where client_id in 
-      (select client_id from ${planned} as planned where action = 'removed' and ${batch})`,
+      (select client_id from ${planned} as planned where action = 'removed' and ${batch}) returning 1`,
     change: `update clients as stored set (${names.join(', ')}) = (${names.map((name) => `planned.${name}`).join(', ')})
-      from ${planned} as planned where stored.client_id = planned.client_id and planned.changes <> '' and ${batch}`,
+      from ${planned} as planned where stored.client_id = planned.client_id and planned.changes <> '' and ${batch} returning 1`,
     insert: `insert into clients (client_id, ${names.join(', ')}) select client_id, ${names.join(', ')}
-      from ${planned} as planned where action = 'added' and ${batch}`,
+      from ${planned} as planned where action = 'added' and ${batch} returning 1`,
+    /** How many rows the three change. */
+    changes: `select count(*) as "count" from ${planned} where action in ('added', 'removed') or changes <> ''`,
     count: `select action, count(*) as "count" from ${planned} group by action`,
     /** Parameter of the next page: the last id. */
     page: (actions: readonly PlannedAction[], next: string) => `select client_id as "clientId", action, changes,

@@ -14,7 +14,7 @@ import type {
 } from '../../application/ports/client-store.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { documentText, requireDetails } from './client-statements.ts';
+import { documentText, requireChanged, requireDetails } from './client-statements.ts';
 import { planStatements } from './plan-statements.ts';
 import type { SqlConnection, SqlDatabase, SqlValue } from './sql-database.ts';
 import { endTransaction } from './transaction.ts';
@@ -133,11 +133,14 @@ export class SqlClientPlan implements ClientPlan {
         await connection.run('rollback');
         return failure('plan_outdated');
       }
+      let changed = 0;
       for (const batch of this.#batches()) {
         for (const statement of [this.#sql.remove, this.#sql.change, this.#sql.insert]) {
-          await connection.query(statement, batch);
+          changed += (await connection.query(statement, batch)).length;
         }
       }
+      const [changes] = await connection.query<{ readonly count: number | string }>(this.#sql.changes);
+      requireChanged(changed, Number(changes?.count));
       const counts = await this.#countIn(connection);
       if (source === undefined) {
         await connection.run('rollback');

@@ -17,7 +17,7 @@ import type { NewClient } from '../../domain/client-registration.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { clientStatements, documentText, requireDetails } from './client-statements.ts';
+import { clientStatements, documentText, requireChanged, requireDetails } from './client-statements.ts';
 import { SqlClientPlan } from './sql-client-plan.ts';
 import type { SqlConnection, SqlDatabase } from './sql-database.ts';
 import { endTransaction, withConnection } from './transaction.ts';
@@ -105,7 +105,8 @@ export class SqlClientStore implements ClientStore {
         requireDetails(hasDetails, document);
         const isWritten = hasDetails && given !== undefined;
         const values = [clientId, clientSecret, clientName, scope, ...(isWritten ? [document] : [])];
-        await connection.query(isWritten ? update.all : update.columns, values);
+        const changed = await connection.query(isWritten ? update.all : update.columns, values);
+        requireChanged(changed.length, 1);
         note({ before, after });
         return success(after);
       },
@@ -116,7 +117,7 @@ export class SqlClientStore implements ClientStore {
     return this.#transaction(async (connection, { findAndLock, remove }, note) => {
       const before = await this.#find(connection, findAndLock, clientId);
       if (before === undefined) return undefined;
-      await connection.query(remove, [clientId]);
+      requireChanged((await connection.query(remove, [clientId])).length, 1);
       note({ before });
       return before;
     });

@@ -131,4 +131,14 @@ describe('the store of clients', () => {
       },
     };
   });
+
+  it('refuses a removal that a trigger of the table leaves out', async () => {
+    await using file = await createSqliteFile();
+    await file.add(A_CLIENT);
+    file.run('create trigger leave_out before delete on clients begin select raise(ignore); end');
+    const store = new SqlClientStore(openClientsFile(file.path), readDetails);
+    await expect(store.remove('client-1')).rejects.toMatchObject({ name: 'ValueRefused' });
+    expect(await store.find('client-1')).toMatchObject({ clientId: 'client-1' });
+    await store.close();
+  });
 });

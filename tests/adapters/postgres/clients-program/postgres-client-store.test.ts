@@ -104,6 +104,45 @@ describe('SqlClientStore on PostgreSQL', () => {
     expect(await database.query('select details from clients')).toEqual([{ details: { secrets: 7, mine: {} } }]);
   });
 
+  it.each<[string, (store: SqlClientStore) => Promise<unknown>]>([
+    ['a change', (store) => store.change('client-1', secretEdit(lock))],
+    ['a change of details', (store) => store.change('client-1', () => success({ details: NO_DETAILS }))],
+    ['a removal', (store) => store.remove('client-1')],
+    [
+      'a plan that changes it',
+      async (store) => {
+        const plan = await store.startPlan();
+        const [{ version = '' } = {}] = await plan.find(['client-1']);
+        const [clientName, changes] = ['New', ['client_name']];
+        await plan.add([{ ...A_CLIENT, clientName, plan: { action: 'replaced', version, changes } }]);
+        return plan.apply(A_SOURCE);
+      },
+    ],
+    [
+      'a plan that adds another',
+      async (store) => {
+        const plan = await store.startPlan();
+        const added = { action: 'added', version: undefined, changes: [] } as const;
+        await plan.add([{ ...A_CLIENT, clientId: 'client-2', plan: added }]);
+        return plan.apply(A_SOURCE);
+      },
+    ],
+  ])('refuses %s that a trigger of the table leaves out, and records nothing', async (_name, change) => {
+    await database.query(`drop table if exists clients; ${CREATE_CLIENTS}`);
+    await clientsTable(database).add({ ...A_CLIENT, details: { ...NO_DETAILS, owner: 'team-a' } });
+    const before = await database.query('select * from clients');
+    await database.query(`create or replace function leave_out() returns trigger language plpgsql as 'begin return null; end';
+      create trigger leave_out before insert or update or delete on clients for each row execute function leave_out()`);
+    const recorded: ClientChange[] = [];
+    const keep = (changed: ClientChange) => void recorded.push(changed);
+    const recorder = { record: keep, recordMore: keep, unconfirmed: () => {} };
+    await using store = await open(database.url, recorder);
+    const cause = { message: expect.stringContaining('a trigger or a policy of the table') };
+    await expect(change(store)).rejects.toMatchObject({ name: 'ValueRefused', cause });
+    expect(await database.query('select * from clients')).toEqual(before);
+    expect(recorded).toEqual([]);
+  });
+
   it('replaces clients whose columns have different collations', async () => {
     await database.query(`drop table if exists clients; ${CREATE_CLIENTS};
       alter table clients alter client_name type text collate "POSIX", alter scope type text collate "C"`);
