@@ -65,7 +65,9 @@ export class SqlClientRepository implements ClientRepository {
 
   async findWithKeys(clientId: string): Promise<ClientWithKeys> {
     const row = isStorable(clientId) ? await this.#rows.findWithKeys(clientId) : undefined;
-    const found = keysOfRow(row?.own ? row : undefined, row, this.#log, this.#clock.now());
+    // A collation may ignore case.
+    const own = row?.own && row.clientId === clientId ? row : undefined;
+    const found = keysOfRow(own, row, this.#log, this.#clock.now());
     logBroken(this.#log, clientId, found.lookup);
     return found;
   }

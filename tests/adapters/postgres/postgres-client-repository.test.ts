@@ -106,6 +106,8 @@ describe('SqlClientRepository on PostgreSQL', () => {
     await under.add(A_CLIENT);
     expect((await find('client-1')).kind).toBe('found');
     expect(await find('CLIENT-1')).toEqual({ kind: 'unknown' });
+    expect((await under.repository.findWithKeys('client-1')).lookup.kind).toBe('found');
+    expect(await under.repository.findWithKeys('CLIENT-1')).toEqual({ lookup: { kind: 'unknown' }, keys: [] });
   });
 
   describe('a table without the column details', () => {
