@@ -71,11 +71,15 @@ export const FIND_CLIENTS = {
 /** As many clients as the doctor looks at, in no order. */
 export const LIST_CLIENTS = { text: `${SELECT_CLIENTS}) as found limit ${INSPECTED_MAX}` } as const;
 
-/** Only the secret, as one row whether the client id is registered or not. Parameters: client id, and whether the secrets with ids are read too. */
+/**
+ * Only the secret, as one row whether the client id is registered or not. Parameters: client id, and whether the secrets with ids are
+ * read too, unless they are longer than valid details.
+ */
 export const FIND_SECRET = {
   name: 'find_secret',
   text: `select found.* from ${NO_DETAILS}, lateral (select client_secret as "clientSecret",
-      case when $2::boolean then pg_catalog.jsonb_build_object('secrets'::text, details -> 'secrets'::text)::text else '{}' end as "details"
+      case when $2::boolean and coalesce(pg_catalog.pg_column_size(details -> 'secrets'::text), 0) <= ${DETAILS_BYTES_MAX}
+        then pg_catalog.jsonb_build_object('secrets'::text, details -> 'secrets'::text)::text else '{}' end as "details"
     from (select $1::text as id) as asked left join clients on client_id = asked.id) as found`,
 } as const;
 

@@ -25,9 +25,10 @@ const LIST_CLIENTS = `select ${columns(FOR_SECRETS)} from clients limit ${INSPEC
 
 const FIND_CLIENT = `select ${columns(FOR_SECRETS)} from clients where client_id = ?`;
 
-/** One row whether the client id is registered or not. Details are read only for the secrets with ids. */
+/** One row whether the client id is registered or not. Details are read only for the secrets with ids, unless these are longer than valid details. */
 const FIND_SECRET = `select max(client_secret) as "clientSecret",
-  case when ?2 then max(coalesce(json_object('secrets', details -> '$.secrets'), '{}')) else '{}' end as details
+  coalesce(max(case when ?2 and octet_length(details -> '$.secrets') <= ${DETAILS_BYTES_MAX}
+    then json_object('secrets', details -> '$.secrets') end), '{}') as details
   from clients where client_id = ?1`;
 
 /** Of an unknown client, the first one is read: it costs as much. */

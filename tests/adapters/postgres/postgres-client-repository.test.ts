@@ -224,6 +224,13 @@ describe('SqlClientRepository on PostgreSQL', () => {
       expect((await under.repository.findWithKeys('nobody')).lookup).toEqual({ kind: 'unknown' });
     });
 
+    it('have no secrets with ids if these are longer than valid details', async () => {
+      await under.add(A_CLIENT);
+      await set({ secrets: [{ secret_id: 'an-id', client_secret: 'x'.repeat(DETAILS_BYTES_MAX) }] });
+      const found = await under.repository.findSecret('client-1', 'an-id');
+      expect(found?.reveal()).toBe(A_CLIENT.clientSecret);
+    });
+
     it.each(['7', '"text"', 'null', 'true', '[]', '["secrets"]'])(
       'break their registration if they are no object, and disturb no other client: %s',
       async (text) => {
