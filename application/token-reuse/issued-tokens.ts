@@ -57,7 +57,6 @@ export class IssuedTokens implements TokenReuse {
         return { ...entry.issued, expiresInSeconds: claims.exp - now, isReused: true };
       }
     }
-    this.#entries.delete(key);
     const issued = await sign();
     // The key of the token is known for certain only if it did not change meanwhile.
     if ((await keys.signingKey()).kid === kid && issued.accessToken.length <= TOKEN_LENGTH_MAX) {

@@ -575,6 +575,37 @@ describe('AuthenticateBySecret', () => {
     expect(own.attempts.pairs).toBe(1);
   });
 
+  it('counts no attempt with the right secret', async () => {
+    const { authenticateClient, attempts } = world();
+    expect((await authenticateClient.execute(CREDENTIALS, A_CALLER)).ok).toBe(true);
+    expect(attempts.pairs).toBe(0);
+  });
+
+  it('compares no secret that an attempt from another network has verified while this one waited', async () => {
+    const { calls, repository, verifications } = world();
+    const waiting: (() => void)[] = [];
+    const authenticateClient = authenticateBySecretWith({
+      clients: repository,
+      secrets: watchedBcrypt(() => calls.push('verify')),
+      slots: {
+        async run({ isRegistered }, verify) {
+          await isRegistered();
+          await new Promise<void>((resolve) => waiting.push(resolve));
+          return verify();
+        },
+      },
+    });
+    const both = ['one network', 'another network'].map((network) =>
+      authenticateClient.execute(CREDENTIALS, { ...A_CALLER, network }),
+    );
+    await until(() => waiting.length === 2, 'both wait');
+    for (const [index, proceed] of waiting.entries()) {
+      proceed();
+      expect((await both[index])?.ok).toBe(true);
+    }
+    expect(verifications()).toBe(1);
+  });
+
   it.each([
     ['a wrong secret', { clientSecret: 'bad-secret' }, { clientId: CLIENT.clientId }],
     ['an unknown client, whose id is not logged', { clientId: 'nobody' }, {}],

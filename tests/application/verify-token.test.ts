@@ -5,6 +5,7 @@ import { createKeyFactory, keyPairOf } from '../../adapters/jwt/create-key-facto
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import type { KeyPair, SigningKey } from '../../application/ports/key-provider.ts';
 import { TokenSigner } from '../../application/token-signer.ts';
+import { failure } from '../../domain/result.ts';
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../domain/token-key.ts';
 import { describeTokenSigner } from '../contracts/token-signer.ts';
 import { describeTokenVerifier } from '../contracts/token-verifier.ts';
@@ -53,9 +54,21 @@ describeTokenVerifier('tokenVerifier', async () => {
 
 it('TokenSigner names the type of its tokens in their headers, if they are to have one (RFC 9068 section 2.1)', async () => {
   const keys = await freshKeyRing();
-  const [header = ''] = (await new TokenSigner(keys, 'at+jwt').sign(CLAIMS)).split('.');
+  const token = await new TokenSigner(keys, 'at+jwt').sign(CLAIMS);
+  const [header = ''] = token.split('.');
   const { kid } = await keys.signingKey();
+  expect(await tokenVerifier(keys).verify(token)).toMatchObject({ ok: true });
   expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({ kid, typ: 'at+jwt', alg: 'RS256' });
+});
+
+it('a token without an algorithm that tokens may have is refused before its key is looked up', async () => {
+  const keys = {
+    verificationKey: async () => {
+      throw new Error('looked up');
+    },
+  };
+  const token = [{ kid: 'unknown', alg: 'none' }, CLAIMS, ''].map((part) => (part === '' ? 'AA' : encode(part)));
+  expect(await tokenVerifier(keys).verify(token.join('.'))).toEqual(failure('token_algorithm_refused'));
 });
 
 describe('confused algorithms', () => {
