@@ -7,7 +7,7 @@ import {
   inspectOpenFiles,
   inspectWritableFile,
 } from '../adapters/system/inspect-host.ts';
-import { ownersProblems } from '../adapters/system/read-text-file.ts';
+import { ownersProblems, replaceableFiles } from '../adapters/system/read-text-file.ts';
 import type { Finding } from '../domain/finding.ts';
 import type { Problem } from '../domain/problem.ts';
 import { openFilesPlan } from './settings/derived-values.ts';
@@ -35,7 +35,8 @@ export interface ChecksBeforeStart {
 export function checksBeforeStart(settings: Settings, environment: Environment): ChecksBeforeStart {
   const { KEY_FILE: keyFile, KEY_SECRET_FILE: secret, AUDIT_FILE: audit } = settings;
   const owners = ownersProblems(OWNERS_FILES, environment);
-  const warnings = [...settingWarnings(environment), ...[hostHint(environment) ?? []].flat()];
+  const replaceable = replaceableFiles(OWNERS_FILES, environment);
+  const warnings = [...replaceable, ...settingWarnings(environment), ...[hostHint(environment) ?? []].flat()];
   const connections = Math.min(CONNECTIONS_MAX, connectionsInMemory('plain'));
   return {
     settings: [

@@ -1,5 +1,5 @@
 import { constants, existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Problem } from '../../domain/problem.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -91,6 +91,24 @@ export function ownersProblems(
     const end = BESIDE.find((ending) => places.some((place) => othersMay('write', place + ending)));
     const { text, fix } = OWNER_WRITES;
     return end === undefined ? [] : { code: name, text: `${name}: ${end && `its ${end} `}${text}`, fix };
+  });
+}
+
+/** Those that every user may replace, with the right to write to the folder. The sticky bit, as of /tmp, leaves that to the owner of the file. */
+export function replaceableFiles(
+  settings: readonly string[],
+  given: Readonly<Record<string, string | undefined>>,
+): readonly Problem[] {
+  return settings.flatMap((name) => {
+    const path = given[name] ?? '';
+    const folders = existsSync(path) ? [resolve(path), realpathSync(path)].map(dirname) : [];
+    const open = folders.find((folder) => (statSync(folder).mode & 0o1002) === 0o002);
+    if (open === undefined || process.platform === 'win32') return [];
+    return {
+      code: name,
+      text: `${name}: every user may replace it, since all may write to ${open}`,
+      fix: `chmod o-w ${open}`,
+    };
   });
 }
 

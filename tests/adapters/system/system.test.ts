@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, mkdtempSync, openSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import {
   inspectWritableFile,
 } from '../../../adapters/system/inspect-host.ts';
 import { namePortProblem } from '../../../adapters/system/listen-problem.ts';
-import { othersMay, readTextFile, readTextFileNow } from '../../../adapters/system/read-text-file.ts';
+import { othersMay, readTextFile, readTextFileNow, replaceableFiles } from '../../../adapters/system/read-text-file.ts';
 import { findSharedPort } from '../../../adapters/system/shared-port.ts';
 import { RandomIdGenerator, randomSecret, SystemClock } from '../../../adapters/system/system.ts';
 import { PoolWork, poolBounds, threadsFor, threadsOf } from '../../../adapters/system/thread-pool.ts';
@@ -176,6 +176,27 @@ describe('findings about the host', () => {
       await chmod(folder, folderMode);
       expect(othersMay('write', file, folder)).toBe(isRefused);
       await chmod(folder, 0o700);
+    });
+
+    it.each([
+      ['every user may replace', 0o777, true],
+      ['only their owner may replace, as in /tmp', 0o1777, false],
+      ['its group may replace, as on a volume of Kubernetes', 0o2775, false],
+    ])('finds files that %s, also behind a link', async (_what, mode, isFound) => {
+      const [open, link] = [join(folder, 'open'), join(folder, 'link')];
+      await mkdir(open);
+      await writeFile(join(open, 'clients.json'), '', { mode: 0o600 });
+      await symlink(join(open, 'clients.json'), link);
+      await chmod(open, mode);
+      const found = replaceableFiles(['A', 'B', 'C'], {
+        A: join(open, 'clients.json'),
+        B: link,
+        C: join(open, 'none'),
+      });
+      expect(found.map(({ code, fix }) => [code, fix])).toEqual(
+        isFound ? ['A', 'B'].map((code) => [code, `chmod o-w ${open}`]) : [],
+      );
+      await Promise.all([open, link].map((path) => rm(path, { recursive: true })));
     });
 
     it.each(['/dev/stdin', '/dev/fd/0', 'none/such.file', ''])('%s is a path that others do not write', (path) => {
