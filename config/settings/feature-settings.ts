@@ -42,7 +42,9 @@ export const FEATURE_GROUPS = {
         .describe('seconds between two attempts to fetch the key set of an issuer'),
       CLIENT_ASSERTION_KEYS_STALE_SECONDS: wholeNumber(0, 2_592_000)
         .default(86_400)
-        .describe('seconds for which a key set is used after the last attempt that succeeded'),
+        .describe(
+          'seconds for which a key set is used after the last attempt that succeeded, and at least until the next one fails',
+        ),
     },
     rules({ CLIENT_ASSERTION_ISSUERS_FILE: file, CLIENT_AUTHENTICATION_METHODS: methods }) {
       const isOn = methods?.includes('federated_jwt');
