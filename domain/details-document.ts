@@ -67,9 +67,10 @@ export function hasWeakSecret(stored: string, document: StoredDocument, now: num
   });
 }
 
-/** The keys, each or which rule it breaks. */
-export function readKeys({ jwks }: StoredDocument): readonly Result<ClientKey, string>[] {
-  return objectsIn(Object(jwks).keys).map(({ expires_at, ...jwk }) => {
+/** The keys, each or which rule it breaks; with a `kid`, only those of that name. */
+export function readKeys({ jwks }: StoredDocument, kid?: string): readonly Result<ClientKey, string>[] {
+  const keys = objectsIn(Object(jwks).keys).filter((jwk) => kid === undefined || jwk['kid'] === kid);
+  return keys.map(({ expires_at, ...jwk }) => {
     const read = readPublicJwk(jwk);
     if (!read.ok) return failure(read.problem);
     // A time that is no number has passed.

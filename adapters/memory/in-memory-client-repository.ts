@@ -59,9 +59,9 @@ export class InMemoryClientRepository implements ClientRepository {
     return row && secretOfRow(row, this.#clock.now(), secretId);
   }
 
-  async findWithKeys(clientId: string): Promise<ClientWithKeys> {
+  async findWithKeys(clientId: string, kid?: string): Promise<ClientWithKeys> {
     const [other] = this.#rows.values();
-    return keysOfRow(this.#rows.get(clientId), other, () => {}, this.#clock.now());
+    return keysOfRow(this.#rows.get(clientId), other, () => {}, this.#clock.now(), kid);
   }
 
   async findBySubject(identity: FederatedIdentity): Promise<readonly FederatedCandidate[]> {

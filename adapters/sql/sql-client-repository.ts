@@ -63,11 +63,11 @@ export class SqlClientRepository implements ClientRepository {
     return secretOfRow({ ...row, clientSecret: row.clientSecret }, this.#clock.now(), secretId);
   }
 
-  async findWithKeys(clientId: string): Promise<ClientWithKeys> {
+  async findWithKeys(clientId: string, kid?: string): Promise<ClientWithKeys> {
     const row = isStorable(clientId) ? await this.#rows.findWithKeys(clientId) : undefined;
     // A collation may ignore case.
     const own = row?.own && row.clientId === clientId ? row : undefined;
-    const found = keysOfRow(own, row, this.#log, this.#clock.now());
+    const found = keysOfRow(own, row, this.#log, this.#clock.now(), kid);
     logBroken(this.#log, clientId, found.lookup);
     return found;
   }

@@ -50,8 +50,11 @@ export interface ClientRepository {
    */
   findSecret(clientId: string, secretId?: string): Promise<StoredSecret | undefined>;
 
-  /** The registration and its keys in one look-up, for `private_key_jwt`. An unknown id costs as much: keys are read in its place. */
-  findWithKeys(clientId: string): Promise<ClientWithKeys>;
+  /**
+   * The registration and its keys, or with a `kid` those of that name, in one look-up, for `private_key_jwt`. An unknown id costs as much: a
+   * key is read in its place.
+   */
+  findWithKeys(clientId: string, kid?: string): Promise<ClientWithKeys>;
 
   /**
    * The clients with a rule for exactly this issuer and subject, compared byte by byte, in the order of their ids; of more than

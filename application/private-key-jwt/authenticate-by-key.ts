@@ -49,7 +49,7 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
     const reason = refusalOfKeyAssertion(assertion, { now, audiences, maxLifetimeSeconds, clientId });
     if (reason !== undefined) return refusedOpenly(reason, keyAssertionExpectations(this.#parts, assertion));
 
-    const { lookup, keys } = await clients.findWithKeys(sub);
+    const { lookup, keys } = await clients.findWithKeys(sub, assertion.header.kid);
     const current = keys.filter((key) => !hasExpired(key, now));
     const jwks = current.map(({ jwk }) => jwk);
     const isRegistered = async () => lookup.kind !== 'unknown';

@@ -327,6 +327,16 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
         });
       });
 
+      it('are those of one kid, if one is asked for', async () => {
+        await under.add(A_CLIENT);
+        await under.setDetails('client-1', { keys: KEYS });
+        for (const kid of [...KEYS.map(({ jwk }) => jwk.kid ?? ''), 'another']) {
+          const { lookup, keys } = await under.repository.findWithKeys('client-1', kid);
+          expect([lookup.kind, keys]).toEqual(['found', KEYS.filter(({ jwk }) => jwk.kid === kid)]);
+          expect((await under.repository.findWithKeys('nobody', kid)).lookup).toEqual({ kind: 'unknown' });
+        }
+      });
+
       it('are none for a registration without keys, and for another id, however similar', async () => {
         await under.add(A_CLIENT);
         await under.add({ ...A_CLIENT, clientId: 'client' });
