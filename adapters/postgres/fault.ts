@@ -26,8 +26,10 @@ export const SQLSTATE = {
   readOnly: /^25006$/,
   /** The value that was sent does not fit the type of its column. */
   dataException: /^22/,
-  /** A data exception or a violated constraint. */
-  valueRefused: /^2[23]/,
+  /** Its message may quote a value: a data exception, or what a trigger raises. */
+  quoting: /^(22|P0001$)/,
+  /** One of these, or a violated constraint. */
+  valueRefused: /^(2[23]|P0001$)/,
 } as const;
 
 /** The SQLSTATE of the server's response, or an empty text if the driver or the network failed. */
@@ -47,7 +49,7 @@ export function isSessionLost(fault: unknown): boolean {
 }
 
 /**
- * The fault as a log may show it: a data exception's message quotes the value, which may be a secret sent as a client id. If the
+ * The fault as a log may show it: the message of some quotes the value, which may be a secret sent as a client id. If the
  * database is read-only, with what to do.
  */
 export function loggableFault(fault: unknown): unknown {
@@ -56,7 +58,7 @@ export function loggableFault(fault: unknown): unknown {
     const problem = problemOfFault(fault);
     return Object.assign(new Error(inWords(problem), { cause: fault }), { code, problem });
   }
-  if (!SQLSTATE.dataException.test(code)) return fault;
+  if (!SQLSTATE.quoting.test(code)) return fault;
   return Object.assign(new Error('the database refused a value'), { code });
 }
 

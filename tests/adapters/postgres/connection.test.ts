@@ -73,3 +73,19 @@ describe('a pool whose next connection cannot be made', () => {
     expect(broken).toEqual(Array.from({ length: STATEMENTS }, () => undefined));
   });
 });
+
+it('every connection of a pool reads what is committed, whatever the role has by default', async () => {
+  await database.query(
+    `do $$ begin execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$`,
+  );
+  const connection = await openConnection({ url: database.url, poolSize: 2, deadlineMs: 10_000 });
+  try {
+    const text = `select pg_catalog.current_setting('transaction_isolation') as "isolation", pg_catalog.pg_sleep(0.1)`;
+    const both = await Promise.all(
+      [1, 2].map(() => runStatement<{ readonly isolation: string }>(connection, { text })),
+    );
+    expect(both.map(([row]) => row?.isolation)).toEqual(['read committed', 'read committed']);
+  } finally {
+    await connection.close();
+  }
+});

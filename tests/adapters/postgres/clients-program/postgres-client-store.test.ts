@@ -143,6 +143,16 @@ describe('SqlClientStore on PostgreSQL', () => {
     expect(recorded).toEqual([]);
   });
 
+  it('never shows what a trigger says of a row', async () => {
+    await database.query(`drop table if exists clients; ${CREATE_CLIENTS}`);
+    await clientsTable(database).add(A_CLIENT);
+    await database.query(`create or replace function complain() returns trigger language plpgsql as
+      'begin raise exception ''%'', old; end'; create trigger complain before delete on clients for each row execute function complain()`);
+    await using store = await open(database.url);
+    const cause = { message: 'the database refused a value', code: 'P0001' };
+    await expect(store.remove('client-1')).rejects.toMatchObject({ name: 'ValueRefused', cause });
+  });
+
   it('replaces clients whose columns have different collations', async () => {
     await database.query(`drop table if exists clients; ${CREATE_CLIENTS};
       alter table clients alter client_name type text collate "POSIX", alter scope type text collate "C"`);
