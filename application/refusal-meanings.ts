@@ -14,7 +14,7 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
   presented_secret_unusable:
     'The secret that was sent is longer than 72 bytes or contains a NUL, so it cannot be right. Look for a wrong value at the caller, such as a whole file.',
   secret_wrong:
-    'The client is registered, but the secret is wrong, perhaps one from before a rotation. Correct the secret at the caller, or give the client a new one with `npm run clients -- rotate`.',
+    'The client is registered, but the secret is wrong or has expired, perhaps one from before a rotation. Correct the secret at the caller, or give the client a new one with `npm run clients -- rotate`.',
   client_disabled: 'The client is disabled. Enable it with `npm run clients -- enable` if it should get tokens.',
   client_ambiguous:
     'Several clients have a rule that matches this assertion. Have the caller send client_id, or make the rules narrower.',

@@ -1,16 +1,23 @@
 #!/bin/sh
 # Creates the role of the service, and writes two files: the URL of that role for DATABASE_URL_FILE, and a secret for
-# KEY_SECRET_FILE. Runs before each start of the service; what is there stays as it is. Needs PGHOST and the like.
+# KEY_SECRET_FILE. Runs before each start of the service; what is there stays as it is. Needs PGHOST and the like. With the argument
+# `restore`, only writes standard input in place of the secret.
 set -eu
 umask 077
 
 # Writes standard input to a file, whole or not at all. The service runs as this group.
 keep() {
   cat >"$1.new"
+  [ -s "$1.new" ] || { echo "$1: standard input is empty" >&2 && exit 1; }
   chown root:10001 "$1.new"
   chmod 440 "$1.new"
-  mv "$1.new" "$1"
+  mv -f "$1.new" "$1"
 }
+
+if [ "${1-}" = restore ]; then
+  keep /secrets/key-secret
+  exit
+fi
 
 if ! psql --no-psqlrc --quiet --command 'select 1' >/dev/null; then
   echo "If PostgreSQL has refused the password: it keeps POSTGRES_PASSWORD of its first start. Write that one into .env again, or give it

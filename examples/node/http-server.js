@@ -7,4 +7,4 @@ const server = createServer(async (request, response) => {
   else response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ caller: claims.sub }));
 });
 
-server.listen(process.env.PORT ?? 9000);
+server.listen(process.env.PORT ?? 9000, '127.0.0.1', () => console.log(`listening on port ${server.address().port}`));

@@ -167,9 +167,15 @@ const [, ...SECTIONS] = ALERTS.split(/^### /m);
 const [, AUDIT_COMMANDS = []] = [...(ALERTS.split('\n## ')[1] ?? '').matchAll(/^```sh\n.*?^```$/gms)].map(([block]) =>
   commandsOf(block),
 );
+/** The commands of the table of what no alert sees. */
+const [, UNSEEN = ''] = readPage('docs/runbook.md').split('\n## What no alert sees\n');
 const COMMANDS = [
   ...AUDIT_COMMANDS.map((command) => ({ alert: 'The audit log', command })),
   ...SECTIONS.flatMap((section) => commandsOf(section).map((command) => ({ alert: titleOf(section), command }))),
+  ...[...UNSEEN.matchAll(/`((?:count|events) .*)` \|$/gm)].map(([, command = '']) => ({
+    alert: 'No alert',
+    command: command.replaceAll('\\|', '|'),
+  })),
 ];
 const SOURCES = globSync('{adapters,application,config,domain}/**/*.ts').map((path) => readFileSync(path, 'utf8'));
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -16,6 +16,7 @@ import { SETTING_NAMES } from '../support/all-settings.ts';
 import { startExampleServer } from '../support/example-server.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, send } from '../support/http.ts';
+import { isInstalled, where } from '../support/installed.ts';
 import { blocksOf, readPage } from '../support/page-snippets.ts';
 import { type Program, runLine } from '../support/program.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
@@ -126,8 +127,37 @@ describe('docs/getting-a-token.md', () => {
   });
 });
 
+describe('docs/managing-clients.md', () => {
+  where(isInstalled('jq'), it)('shows how to list what expires soon', async () => {
+    const [block = ''] = blocksOf(readPage('docs/managing-clients.md'), 'sh', 'For scripts');
+    const folder = await mkdtemp(join(tmpdir(), 'expiring-'));
+    const add = 'npm run --silent clients -- add';
+    const adding = [
+      `${add} soon --name Soon --scope read --expires-in 5d`,
+      `${add} later --name Later --scope read --expires-in 90d`,
+      `${add} never --name Never --scope read`,
+    ];
+    const program = runLine(`npm run --silent migrate && ${adding.join(' && ')} && ${block}`, {
+      DATABASE_FILE: `${folder}/clients.db`,
+    });
+    expect(await program.ended()).toBe(0);
+    expect(program.stdout()).toMatch(/Z soon\n$/);
+    expect(program.stdout()).not.toMatch(/Z (?:later|never)$/m);
+    await rm(folder, { recursive: true });
+  });
+});
+
 describe('docs/operate.md', () => {
   const PAGE = readPage('docs/operate.md');
+
+  where(isInstalled('sqlite3'), it)('shows how SQLite is backed up, into files for their owner only', async () => {
+    const [, line = ''] = /^ *`(\(umask .*sqlite3 .*\))`/m.exec(PAGE) ?? [];
+    const folder = await mkdtemp(join(tmpdir(), 'backup-'));
+    const make = "for file in clients.db clients.db.keys; do sqlite3 $file 'create table one (two)'; done";
+    await promisify(execFile)('bash', ['-ec', `umask 022; ${make}; ${line}`], { cwd: folder });
+    for (const copy of ['copy.db', 'copy.db.keys']) expect((await stat(join(folder, copy))).mode & 0o777).toBe(0o600);
+    await rm(folder, { recursive: true });
+  });
 
   it('names only settings and scripts that exist', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));

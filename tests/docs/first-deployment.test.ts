@@ -35,6 +35,8 @@ let role: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'first-deployment-'));
   await mkdir(join(folder, 'bin'));
+  await mkdir(join(folder, 'node_modules/.bin'), { recursive: true });
+  await writeFile(join(folder, 'node_modules/.bin/ccauth'), `#!/bin/sh\n${PROGRAM} "$@"\n`, { mode: 0o755 });
   for (const [name, script] of Object.entries(TOOLS)) {
     await writeFile(join(folder, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Does what docs/first-deployment.md says about Compose and the image, with its blocks as they are printed: builds the image, starts
-# docker-compose.yml, adds a client and gets a token for it; then stops and removes everything. Needs a Docker engine, Compose
-# and the two base images. Uses free ports.
+# docker-compose.yml, adds a client and gets a token for it, loses the volumes and restores them; then stops and removes everything. Needs
+# a Docker engine, Compose and the two base images. Uses free ports.
 set -Eeuo pipefail
 trap 'echo "compose: FAILED: line $LINENO, exit code $?: $BASH_COMMAND"' ERR
 cd "$(dirname "$0")/../.."
@@ -18,6 +18,7 @@ compose() {
   # At a terminal, exec has one.
   if [ "$1" = exec ] && [ "$2" != -T ]; then set -- exec -T "${@:2}"; fi
   local with=(--project-directory "$here" --file "$here/docker-compose.yml" --env-file "$folder/.env")
+  if [ -e "$folder/docker-compose.override.yml" ]; then with+=(--file "$folder/docker-compose.override.yml"); fi
   if command docker compose version >/dev/null 2>&1; then command docker compose "${with[@]}" "$@"; else docker-compose "${with[@]}" "$@"; fi
 }
 # For the blocks of the page. They use names that others may have.
@@ -25,10 +26,17 @@ docker() {
   if [ "$1" = compose ]; then shift; compose "$@"; else command docker "${@//ccauth/$COMPOSE_PROJECT_NAME}"; fi
 }
 # The block of a heading of the page, counted from 0.
-block() {
+block() { block_of docs/first-deployment.md sh "$@"; }
+block_of() { # PAGE LANGUAGE [HEADING [NUMBER]]
   node --input-type=module --eval "
     import { blocksOf, readPage } from '$here/tests/support/page-snippets.ts';
-    console.log(blocksOf(readPage('docs/first-deployment.md'), 'sh', process.argv[1])[process.argv[2] ?? 0]);" "$@"
+    const [page, language, heading, number = 0] = process.argv.slice(1);
+    console.log(blocksOf(readPage(page), language, heading)[number]);" "$@"
+}
+# The row for Compose of the runbook, and the functions below it.
+runbook_functions() {
+  sed -n 's/^| in \[Compose\][^|]*| `\(.*\)` |$/\1/p' docs/runbook.md
+  block_of docs/runbook.md sh 'The commands' | grep '^[a-z]*() '
 }
 # What the block about a token prints. At a terminal, curl asks for the secret.
 token_of() { # SECRET
@@ -77,6 +85,30 @@ status_of() { curl -sS -o "$folder/answer" -w '%{http_code}' "$base/nothing" -H 
 [ "$(status_of "$token") $(status_of "${token%????}AAAA")" = '404 401' ] || fail "the token is not accepted: $(cat "$folder/answer")"
 say 'the first client of the page gets a token, which the service accepts'
 
+management="http://127.0.0.1:$(free_port)"
+(cd "$folder" && eval "$(block 'The status page' | sed "s|127.0.0.1:8081:|${management#http://}:|")") >/dev/null 2>&1
+await_healthy "$(compose ps -q service)"
+[[ $(curl -sS --user "any:$(sed -n 's/^MANAGEMENT_TOKEN=//p' "$folder/.env")" "$management/status/data") == *'"summary"'* ]] || fail 'there is no status page'
+answer=$(token_of "$secret")
+[[ $answer == *access_token* ]] || fail "no token with the override: $answer"
+say 'the override of the page publishes the status page'
+
+(cd "$folder" && mkdir clients && export SECRET_BILLING=0123456789abcdef0123456789abcdef
+  block_of docs/clients-in-git.md yaml | sed 's/^client_id: .*/client_id: in-git/' >clients/in-git.yaml
+  eval "$(block 'Clients in files') --yes" >"$folder/applied" 2>&1) || fail "$(cat "$folder/applied")"
+[[ $(cat "$folder/applied") == *'1 to add'* ]] || fail "the clients are not applied: $(cat "$folder/applied")"
+say 'clients in a folder of this machine are applied'
+
+# In a shell of its own, since it replaces psql.
+runbook=$(MANAGEMENT=$management DATABASE_URL='' AUDIT_FILE=''
+  eval "$(runbook_functions)"
+  ccauth clients list --limit 5 && psql "$DATABASE_URL" -c 'select client_id from clients' && count '"status":(200|401)' client_id &&
+    log | tail -n 5 && metrics '^auth_ready') 2>/dev/null || fail "a command of the runbook fails: $runbook"
+for part in "in-git  *Billing" '^ in-git$' '1 "client_id":"billing"' '"level":"info"' '^auth_ready'; do
+  found=$(grep -e "$part" <<<"$runbook") || fail "the commands of the runbook show no $part: $runbook"
+done
+say 'the commands of the runbook work with its row for Compose'
+
 sql() { compose exec postgres psql --username auth --tuples-only --no-align --command "$1" auth; }
 role=authorization_service
 [ "$(sql "select rolsuper or rolcreatedb or rolcreaterole from pg_roles where rolname = '$role'")" = f ] || fail 'the role of the service is privileged'
@@ -102,10 +134,10 @@ report=$(eval "$(block 'With Compose' 5)" 2>/dev/null) || fail "the doctor finds
 [[ $report == *'client repository: the service can use it'* ]] || fail "the doctor does not look at the table: $report"
 [[ $report == *'the service runs, and is ready'* ]] || fail "the doctor does not look at the service: $report"
 say 'the doctor finds no problem'
-backup=$(cd "$folder" && eval "$(block Backup)" 2>&1) || fail "the backup fails: $backup"
+if backup=$(cd "$folder" && eval "$(block Backup)" 2>&1); then dumped=yes
 # Some images have the server of one version and the clients of another.
-if [[ $backup == *'server version mismatch'* ]]; then say 'NOT TRIED: the dump, since pg_dump in this image is older than its server'
-else [ "$(head -c 5 "$folder/auth.dump")" = PGDMP ] || fail "the dump is none: $backup"; fi
+elif [[ $backup == *'server version mismatch'* ]]; then dumped=
+else fail "the backup fails: $backup"; fi
 [ "$(base64 --decode "$folder/key-secret" | wc -c)" = 32 ] || fail 'the copy of the secret of the keys is none'
 say 'the backup has the secret that seals the keys'
 command docker exec "$container" /node -e "require('typescript')" 2>/dev/null && fail 'a development tool is in the image'
@@ -123,6 +155,25 @@ sed -i 's/^POSTGRES_PASSWORD=.*/POSTGRES_PASSWORD=another/' "$folder/.env"
 refused=$(compose run --rm --no-deps -T service-role 2>&1) && fail 'another password of the administrator is accepted'
 [[ $refused == *'Write that one into .env again'* ]] || fail "nothing says what to do about the password: $refused"
 say 'another password of the administrator is refused, with what to do about it'
+
+sed -i "s/^POSTGRES_PASSWORD=.*/POSTGRES_PASSWORD=$POSTGRES_PASSWORD/" "$folder/.env"
+restore=$(block Restore)
+if [ "$dumped" ]; then
+  compose down --volumes >/dev/null 2>&1
+else
+  say 'NOT TRIED: the dump, since pg_dump in this image is older than its server'
+  compose down >/dev/null 2>&1
+  command docker volume rm "${COMPOSE_PROJECT_NAME}_secrets" >/dev/null
+  restore=$(sed '/pg_restore/d; s/ <key-secret &&$/ <key-secret/' <<<"$restore")
+fi
+eval "$(block 'With Compose' 1)" >/dev/null 2>&1
+restored=$(cd "$folder" && eval "$restore" 2>&1) || fail "it cannot be restored: $restored"
+eval "$(block Restore 1)" >/dev/null 2>&1
+await_healthy "$(compose ps -q service)"
+[ "$(status_of "$token")" = 404 ] || fail "the token is refused after a restore: $(cat "$folder/answer")"
+answer=$(token_of "$secret")
+[[ $answer == *access_token* ]] || fail "no token after a restore: $answer"
+say 'after a restore, tokens and secrets are good'
 compose stop service >/dev/null 2>&1
 
 eval "$(block 'The image, with SQLite' | sed '$d')" >"$folder/added" 2>&1 || fail "$(cat "$folder/added")"

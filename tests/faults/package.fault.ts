@@ -128,8 +128,9 @@ describe('the package, in an empty folder', () => {
 
   it('adds the first client, as docs/first-deployment.md shows', async () => {
     const [block = ''] = blocksOf(readPage('docs/first-deployment.md'), 'sh', 'The package, with SQLite');
-    // npx would be one more process, which passes no signal on.
-    const [make, bring, install, ...lines] = block.replaceAll('npx ccauth', installed).split('\n');
+    const [make, bring, install, ...lines] = block
+      .replaceAll(/npx ccauth|node_modules\/.bin\/ccauth/g, installed)
+      .split('\n');
     expect([make, bring]).toEqual(['npm ci && npm pack', expect.stringContaining('cp *.tgz ../ccauth')]);
     expect(install).toBe(`npm install ./${basename(packed).replace(/\d.*(?=\.tgz)/, '*')}`);
     const PORT = String(await freePort());
