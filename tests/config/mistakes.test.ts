@@ -142,14 +142,14 @@ describe('a mistake of an operator', () => {
       },
       /grant select \(id, client_id, client_secret, client_name, scope\) on clients to/,
     ],
-    ['keys without their tables', () => keysAt(role.url, ['list']), /KEY_DIRECTORY=database creates the table/],
+    ['keys without their tables', () => keysAt(role.url, ['list']), /KEY_DIRECTORY=database creates the key ring/],
     [
       'keys without a grant',
       async () => {
         await database.query(KEY_TABLES);
         return keysAt(role.url, ['list']).finally(() => database.query('drop table key_ring'));
       },
-      /grant select, insert, update, delete on key_ring to this role/,
+      /grant select, insert, update, delete on key_ring to role_/,
     ],
     ['keys without a database', () => keysAt('', ['list']), /set DATABASE_FILE \(SQLite\) or DATABASE_URL/],
     [
