@@ -44,7 +44,8 @@ async function messagesOf({ set = {}, files = {}, mode = 0o600 }: Mistake): Prom
   return [stdout, stderr, ...(started ? problemsIn(started) : [])].join('\n');
 }
 
-const COLUMNS = '(id bigint primary key, client_id text unique, client_secret text, client_name text, scope text)';
+const COLUMNS = `(id bigint primary key, client_id text not null unique, client_secret text not null, client_name text not null,
+  scope text not null)`;
 const KEY_TABLES = [KEY_RING]
   .map(({ name, columns }) => `create table ${name} (${Object.values(columns).map((column) => `${column} text`)})`)
   .join(';');
