@@ -7,7 +7,7 @@ import type { Caller, Connected } from './ports/caller.ts';
 import type { ClientAuthentication, SecretCredentials } from './ports/client-credentials.ts';
 import type { ClientRepository } from './ports/client-repository.ts';
 import type { SecretVerdict, SecretVerifier } from './ports/secret-verifier.ts';
-import type { VerificationSlots } from './ports/verification-slots.ts';
+import { SlotsExhausted, type VerificationSlots } from './ports/verification-slots.ts';
 import type { VerifiedSecrets } from './ports/verified-secrets.ts';
 import { SharedAttempts } from './shared-attempts.ts';
 
@@ -131,7 +131,11 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
       }
       return { verdict, stored, isBeyond };
     };
-    return slots.run({ clientId, cost: secrets.cost, caller, isRegistered }, verify, isMatch);
+    const request = { clientId, cost: secrets.cost, caller, isRegistered };
+    return slots.run(request, verify, isMatch).catch((fault) => {
+      if (fault instanceof SlotsExhausted && stored !== undefined) fault.clientId = clientId;
+      throw fault;
+    });
   }
 
   /** The registration may have changed since its secret was looked up, and is read only now: a long one takes longer. */

@@ -4,7 +4,7 @@ import type { BrokenRegistration } from '../../application/client-lookup.ts';
 export type TableChange =
   | { readonly event: 'table_created' | 'database_available' }
   | { readonly event: 'table_unusable'; readonly problem: string }
-  | { readonly event: 'database_unavailable'; readonly fault: unknown };
+  | { readonly event: 'database_unavailable'; readonly fix?: string | undefined; readonly fault: unknown };
 
 /** A schema of the search path in which roles that nobody has to trust can put tables in the place of ours. */
 export interface SharedSchema {

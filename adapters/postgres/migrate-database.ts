@@ -6,7 +6,7 @@ import { type Connection, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, storeFault, TableUnusable } from './fault.ts';
 import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
 import type { TableDefinition } from './table-definition.ts';
-import { encodingProblem } from './table-shape.ts';
+import { assertShape, encodingProblem, readColumns } from './table-shape.ts';
 import { USED_ASSERTIONS } from './used-assertion-table.ts';
 
 /** How long a statement may take; half of it to wait for another migration that runs. Milliseconds. */
@@ -106,10 +106,11 @@ async function creationSteps(
   const { rows } = await client.query<{ readonly name: string }>(FIND_OWN_TABLES);
   const lost = lostClients(rows);
   if (lost !== undefined) throw unusable(lost);
-  for (const { name } of created) {
-    if ((await client.query(`select where pg_catalog.to_regclass('${name}') is not null`)).rowCount === 1) continue;
-    steps.push({ statement: await connection.createTableSql(name), done: `Created: ${name}` });
-    if (name === 'clients') isNew = true;
+  for (const table of created) {
+    const found = await readColumns(table, connection);
+    if (found.length > 0) assertShape(table, found);
+    else steps.push({ statement: await connection.createTableSql(table.name), done: `Created: ${table.name}` });
+    if (found.length === 0 && table.name === 'clients') isNew = true;
   }
   if (isNew) return steps;
   const [found] = (await client.query<FoundClients>(FIND_CLIENTS_TABLE)).rows;

@@ -65,7 +65,7 @@ export function hasClients(there: FoundTables): boolean {
 /** Why `clients` is missing although others of these tables are there; undefined if it is not, or in a new database. */
 export function lostClients(there: FoundTables): Problem | undefined {
   if (hasClients(there) || there.length === 0) return undefined;
-  const text = `table clients does not exist, and ${there.map(({ name }) => name).join(', ')} does`;
+  const text = `table clients does not exist, and ${there.map(({ name }) => name).join(', ')} ${there.length > 1 ? 'do' : 'does'}`;
   return { code: 'table_lost', text, fix: `${BRING_BACK}; an empty one would have every client refused` };
 }
 

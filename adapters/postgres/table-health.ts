@@ -89,7 +89,7 @@ export class TableHealth {
     if (state === this.#logged) return;
     this.#logged = state;
     if (fault instanceof TableUnusable) this.#log({ event: 'table_unusable', problem: fault.message });
-    else this.#log({ event: 'database_unavailable', fault: this.fault });
+    else this.#log({ event: 'database_unavailable', fix: problemOfFault(this.fault).fix, fault: this.fault });
   }
 }
 

@@ -12,7 +12,7 @@ import { schemaVersion } from './file-schema.ts';
 /** What an operator needs to know about the file, apart from requests. */
 type FileLine =
   | { readonly event: 'database_available' }
-  | { readonly event: 'database_unavailable'; readonly fault: unknown }
+  | { readonly event: 'database_unavailable'; readonly fix?: string | undefined; readonly fault: unknown }
   | BrokenRegistration;
 
 /** Takes lines of the log. Never throws. */
@@ -140,7 +140,7 @@ export class FileReader implements Dependency {
     const message = messageOf(this.#fault);
     if (message === this.#logged) return;
     this.#logged = message;
-    this.#log({ event: 'database_unavailable', fault: this.#fault });
+    this.#log({ event: 'database_unavailable', fix: problemIn(this.#fault)?.fix, fault: this.#fault });
   }
 
   #closeDatabase(): void {

@@ -15,6 +15,18 @@ export function keyStateOf(row: KeyRow, { rows, time = 0 }: KeyRows): KeyState {
   return time < row.signsFrom ? 'published' : 'retired';
 }
 
+/** When a key began to sign, or will: as planned, or earlier, when the key before it was revoked or ends for a rotation. */
+export function signsFromOf(row: KeyRow, ring: KeyRows): number {
+  const state = keyStateOf(row, ring);
+  const before = ring.rows
+    .filter(({ algorithm, step = Infinity }) => algorithm === row.algorithm && step < (row.step ?? -1))
+    // A revoked one was not followed by a key that still waits.
+    .filter(({ revokedAt }) => state !== 'published' || revokedAt === undefined)
+    .toSorted((one, other) => (other.step ?? 0) - (one.step ?? 0))[0];
+  const now = state === 'signing' ? Math.floor(ring.time ?? 0) : Infinity;
+  return Math.min(row.signsFrom, before?.endedAt ?? Infinity, before?.revokedAt ?? Infinity, now);
+}
+
 /** When each key that signs now ends if it is to be followed by the next one as soon as every verifier can know that. */
 export function rotationsOf({ rows, time = 0 }: KeyRows): readonly { readonly kid: string; readonly endsAt: number }[] {
   return currentKeys(rows, time).flatMap(({ kid, algorithm, step, endedAt = Infinity }) => {

@@ -26,9 +26,14 @@ export const NOT_ADDED: Problem = {
   fix: RING_FIX,
 };
 
+/** Usually this replica has another file than the others, and revoking the key would end their tokens for nothing. */
 export function problemOfKey({ kid, state, reason }: UnusableKey, what: 'opened' | 'used'): Problem {
-  const text = `the key ${kid} cannot be ${what}: ${reason}`;
-  return { code: `key_${state}`, text, fix: `bring its secret back, or revoke it: npm run keys -- revoke -- ${kid}` };
+  const first =
+    state === 'locked'
+      ? 'compare the file of KEY_SECRET_FILE, and the version of the service, with those of the other replicas, or with your copy'
+      : 'restore its row in key_ring';
+  const fix = `${first}; only if that is lost everywhere, revoke the key with npm run keys, which ends all of its tokens`;
+  return { code: `key_${state}`, text: `the key ${kid} cannot be ${what}: ${reason}`, fix };
 }
 
 /** A key ring at one moment. */

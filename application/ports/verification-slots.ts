@@ -14,6 +14,9 @@ export function verificationFault(
 
 /** Too many verifications wait: a flood, or too few cores. Unlike other faults, it says nothing about what the service depends on. */
 export class SlotsExhausted extends DependencyUnavailable {
+  /** Of a registered client, for the log. */
+  clientId?: string;
+
   constructor(reason: string, kind: VerificationKind = 'secret verification') {
     super(kind, new Error(reason));
     this.name = 'SlotsExhausted';

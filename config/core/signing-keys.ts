@@ -4,7 +4,7 @@ import { InMemoryKeyRing } from '../../adapters/memory/in-memory-key-ring.ts';
 import type { MetricValues } from '../../adapters/prom-client/metric-values.ts';
 import { KeyRotationTimer } from '../../adapters/system/key-rotation-timer.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
-import { type KeyRingTimes, keyTimes } from '../../application/keys/key-ring-report.ts';
+import { type KeyRingTimes, keyTimes, problemOfKey } from '../../application/keys/key-ring-report.ts';
 import type { UnusableKey } from '../../application/keys/opened-keys.ts';
 import type { HealthCheck } from '../../application/ports/health-check.ts';
 import { CLOCK_OFFSET_SECONDS_MAX } from '../../domain/clock-offset.ts';
@@ -64,11 +64,8 @@ function refuseLockedKeys(ring: KeyRing): void {
 export function problemOfLockedKey(unusable: readonly UnusableKey[]): Problem | undefined {
   const locked = unusable.find(({ state }) => state === 'locked');
   if (locked === undefined) return undefined;
-  return {
-    code: 'key_locked',
-    text: `KEY_SECRET_FILE: the key ${locked.kid} cannot be opened: ${locked.reason}`,
-    fix: `bring that line back, or revoke the key: npm run keys -- revoke -- ${locked.kid}`,
-  };
+  const { text, ...more } = problemOfKey(locked, 'opened');
+  return { ...more, text: `KEY_SECRET_FILE: ${text}` };
 }
 
 /** Leaves out what is not known. */

@@ -1,4 +1,4 @@
-import type { OpenExplanation } from '../../adapters/cli/federated-jwt/explain-command.ts';
+import { FEDERATED_ONLY, type OpenExplanation } from '../../adapters/cli/federated-jwt/explain-command.ts';
 import { fetchIssuerKeys, KEY_SET_TIMEOUT_MS } from '../../adapters/http-client/federated-jwt/fetch-issuer-keys.ts';
 import { NodeCryptoAssertionVerifier } from '../../adapters/jwt/node-crypto-assertion-verifier.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
@@ -20,7 +20,8 @@ import { openStorage } from '../storages.ts';
  * clients file the registrations are in the database.
  */
 export async function openExplain(environment: Environment): Promise<Result<OpenExplanation, readonly string[]>> {
-  const { CLIENTS_FILE, DATABASE_FILE } = environment;
+  const { CLIENTS_FILE, DATABASE_FILE, CLIENT_ASSERTION_ISSUERS_FILE: issuersFile } = environment;
+  if (!issuersFile) return failure([`CLIENT_ASSERTION_ISSUERS_FILE: is not set. ${FEDERATED_ONLY}`]);
   const loaded = loadConfiguration(
     {
       ...environment,

@@ -88,10 +88,10 @@ export function networks() {
   const read = (value: string) => partsOf(value).map(readNetwork);
   return z
     .string()
-    .refine(
-      (value) => !read(value).includes(undefined),
-      'must be address ranges such as 10.0.0.0/8,fd00::/8, none of /0',
-    )
+    .refine((value) => !read(value).includes(undefined), {
+      error: ({ input }) =>
+        `must be address ranges such as 10.0.0.0/8,fd00::/8, none of /0: entry ${read(String(input)).indexOf(undefined) + 1} is not`,
+    })
     .transform((value) => read(value).filter((network) => network !== undefined))
     .meta({ isList: true });
 }

@@ -533,7 +533,7 @@ describe('AuthenticateBySecret', () => {
     const first = authenticateClient.execute(CREDENTIALS, A_CALLER);
     await until(() => queue.load.overflow === 1, 'the right secret waits');
     for (let count = 1; count <= 4; count += 1) guesses.push(guess(count));
-    await expect(first).rejects.toMatchObject({ name: 'SlotsExhausted' });
+    await expect(first).rejects.toMatchObject({ name: 'SlotsExhausted', clientId: CREDENTIALS.clientId });
     const second = authenticateClient.execute(CREDENTIALS, A_CALLER);
     await until(() => queue.load.overflow === 4, 'it waits again');
     held.release();

@@ -44,7 +44,8 @@ async function messagesOf({ set = {}, files = {}, mode = 0o600 }: Mistake): Prom
   return [stdout, stderr, ...(started ? problemsIn(started) : [])].join('\n');
 }
 
-const COLUMNS = '(id bigint primary key, client_id text unique, client_secret text, client_name text, scope text)';
+const COLUMNS = `(id bigint primary key, client_id text not null unique, client_secret text not null, client_name text not null,
+  scope text not null)`;
 const KEY_TABLES = [KEY_RING]
   .map(({ name, columns }) => `create table ${name} (${Object.values(columns).map((column) => `${column} text`)})`)
   .join(';');
@@ -142,14 +143,14 @@ describe('a mistake of an operator', () => {
       },
       /grant select \(id, client_id, client_secret, client_name, scope\) on clients to/,
     ],
-    ['keys without their tables', () => keysAt(role.url, ['list']), /KEY_DIRECTORY=database creates the table/],
+    ['keys without their tables', () => keysAt(role.url, ['list']), /KEY_DIRECTORY=database creates the key ring/],
     [
       'keys without a grant',
       async () => {
         await database.query(KEY_TABLES);
         return keysAt(role.url, ['list']).finally(() => database.query('drop table key_ring'));
       },
-      /grant select, insert, update, delete on key_ring to this role/,
+      /grant select, insert, update, delete on key_ring to role_/,
     ],
     ['keys without a database', () => keysAt('', ['list']), /set DATABASE_FILE \(SQLite\) or DATABASE_URL/],
     [

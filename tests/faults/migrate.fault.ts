@@ -90,10 +90,28 @@ describe('npm run migrate', () => {
     for (const args of [[], ['--dry-run']]) {
       const { exitCode, stdout, stderr } = await migrate(database.url, args);
       expect([exitCode, stdout]).toEqual([3, '']);
-      expect(stderr).toMatch(/table clients does not exist, and key_ring, used_assertions does: bring it back/);
+      expect(stderr).toMatch(/table clients does not exist, and key_ring, used_assertions do: bring it back/);
     }
     expect(await tables()).toEqual(before);
     await database.query('alter table clients_elsewhere rename to clients');
+    expect(await migrate(database.url)).toMatchObject({ exitCode: 0, stderr: 'The database is up to date.\n' });
+  });
+
+  it('refuses a table clients that lacks a column or has another shape, and says what the service would say', async () => {
+    await migrate(database.url);
+    const said = 'The database cannot be migrated: table clients';
+    for (const [change, back, expected] of [
+      ['rename scope to scopes', 'rename scopes to scope', `${said} lacks the column scope: if a column has another`],
+      ['alter scope drop not null', 'alter scope set not null', `${said} has another shape than the service needs: `],
+    ] as const) {
+      await database.query(`alter table clients ${change}`);
+      for (const args of [[], ['--dry-run']]) {
+        const { exitCode, stdout, stderr } = await migrate(database.url, args);
+        expect([exitCode, stdout]).toEqual([3, '']);
+        expect(stderr).toContain(expected);
+      }
+      await database.query(`alter table clients ${back}`);
+    }
     expect(await migrate(database.url)).toMatchObject({ exitCode: 0, stderr: 'The database is up to date.\n' });
   });
 
@@ -125,11 +143,13 @@ describe('npm run migrate', () => {
 
   it('changes nothing of a table clients that another application may own, except that it adds the column details', async () => {
     await database.query('drop table clients');
-    await database.query('create table clients (id text, client_id text)');
+    await database.query(`create table clients (id text, client_id text not null unique, client_secret text not null,
+      client_name text not null, scope text not null, ours integer)`);
     expect((await migrate(database.url)).exitCode).toBe(0);
     const columns = await database.query(`select column_name::text as name from information_schema.columns
       where table_name = 'clients' order by ordinal_position`);
-    expect(columns.map(({ name }) => name)).toEqual(['id', 'client_id', 'details']);
+    const given = ['id', 'client_id', 'client_secret', 'client_name', 'scope', 'ours'];
+    expect(columns.map(({ name }) => name)).toEqual([...given, 'details']);
   });
 
   describe('with --grant-to', () => {
@@ -239,7 +259,8 @@ describe('npm run migrate', () => {
       const refused = await migrate(url, args);
       expect([refused.exitCode, refused.stderr]).toEqual([3, expect.stringContaining('create schema "auth";')]);
       await other.query(`create schema auth;
-        create table auth.clients (id bigint, client_id text not null unique, client_secret text, client_name text, scope text)`);
+        create table auth.clients (id bigint, client_id text not null unique, client_secret text not null,
+          client_name text not null, scope text not null)`);
       const { stdout } = await migrate(url, [...args, '--dry-run']);
       expect(stdout.match(/usage on schema/g)).toHaveLength(1);
       await other.drop();

@@ -214,7 +214,12 @@ const LISTENING: readonly Mistake[] = [
   {
     what: 'a proxy by its name',
     set: { TRUSTED_PROXIES: 'nginx' },
-    fix: /TRUSTED_PROXIES: must be address ranges such as 10\.0\.0\.0\/8/,
+    fix: /TRUSTED_PROXIES: must be address ranges such as 10\.0\.0\.0\/8.*: entry 1 is not/,
+  },
+  {
+    what: 'a range of proxies that is too long',
+    set: { TRUSTED_PROXIES: '10.0.0.0/8, 10.0.0.1/33' },
+    fix: /TRUSTED_PROXIES: .*: entry 2 is not/,
   },
   { what: 'every address as a proxy', set: { TRUSTED_PROXIES: '0.0.0.0/0' }, fix: /TRUSTED_PROXIES: .*none of \/0/ },
   {

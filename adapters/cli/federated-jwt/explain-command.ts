@@ -19,6 +19,9 @@ const ASSERTION_MAX = 16 * 1024;
 /** The longest text of a claim, in characters. */
 const SHOWN_MAX = 200;
 
+export const FEDERATED_ONLY =
+  'explain is about assertions of other issuers (federated_jwt) only. Why one of private_key_jwt is refused, the log says: docs/reasons.md.';
+
 /** What the command needs, opened from the settings of the service. */
 export interface OpenExplanation {
   execute(credentials: AssertionCredentials): Promise<AssertionExplanation>;
@@ -86,6 +89,8 @@ function outputOf(explanation: AssertionExplanation): Output {
   const lines = linesOf(explanation);
   const { reason, fault, clientId, issuer, assertion, signature } = explanation;
   const isUnverified = typeof signature === 'object';
+  if (reason === 'assertion_issuer_untrusted' && assertion?.claims.iss === assertion?.claims.sub)
+    throw new Problem(EXIT.refused, ...lines, FEDERATED_ONLY);
   if (reason === undefined && !isUnverified) {
     const document = { accepted: true, client_id: clientId, issuer: issuer?.issuer, subject: assertion?.claims.sub };
     const messages = [...lines, `The service accepts it for client ${clientId}.`];

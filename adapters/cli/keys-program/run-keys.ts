@@ -1,7 +1,7 @@
 import { Option } from 'commander';
-import { type KeyState, keyStateOf, rotationsOf } from '../../../application/keys-program/ring-records.ts';
+import { keyStateOf, rotationsOf, signsFromOf } from '../../../application/keys-program/ring-records.ts';
 import type { KeyRingRecords } from '../../../application/ports/key-ring-records.ts';
-import type { KeyRow } from '../../../application/ports/key-ring-store.ts';
+import type { KeyRow, KeyRows } from '../../../application/ports/key-ring-store.ts';
 import { closestTo } from '../../../domain/edit-distance.ts';
 import { type CommandDefinition, JSON_OPTION, runCommand } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
@@ -17,10 +17,7 @@ service keeps its keys there with KEY_DIRECTORY=database. No command needs its s
 
 Exit codes: 0 done; 1 refused: there is no key to rotate; 2 wrong usage; 3 the database cannot be used.`;
 
-const TABLES =
-  'A service with KEY_DIRECTORY=database creates the table key_ring when it starts, if it is missing. If it is there: grant select, insert, update, delete on key_ring to this role.';
-
-const COLUMNS = ['kid', 'algorithm', 'state', 'signs_from', 'verifies_until', 'secret_id', 'revoked_at'] as const;
+const TABLES = 'A service with KEY_DIRECTORY=database creates the key ring when it starts, if it is missing.';
 
 /** What the commands need. */
 interface KeysParts extends Closable {
@@ -57,7 +54,7 @@ const LIST_COMMAND: CommandDefinition<KeysParts> = {
   async *run({ open, secretIdOf }) {
     const ring = await (await open()).list();
     const rows = ring.rows.filter(({ verifiesUntil }) => (ring.time ?? 0) < verifiesUntil).toSorted(byTime);
-    const documents = rows.map((row) => documentOf(row, keyStateOf(row, ring), secretIdOf));
+    const documents = rows.map((row) => documentOf(row, ring, secretIdOf));
     const none = 'There is no key. A service with KEY_DIRECTORY=database makes one when it starts.';
     yield { document: documents, text: () => tableOf(documents), messages: documents.length === 0 ? [none] : [] };
   },
@@ -103,10 +100,10 @@ const REVOKE_COMMAND: CommandDefinition<KeysParts, OutputOptions & { readonly al
     }
     const before = (await keys.list()).rows;
     const revoked = await keys.revoke(kid === undefined ? 'all' : { kid });
-    const { rows } = await keys.list();
-    const documents = rows
+    const ring = await keys.list();
+    const documents = ring.rows
       .filter((row) => (kid === undefined ? revoked.includes(row.kid) : row.kid === kid))
-      .map((row) => documentOf(row, 'revoked', secretIdOf));
+      .map((row) => documentOf(row, ring, secretIdOf));
     const isKnown = kid === undefined || before.find((row) => row.kid === kid)?.algorithm !== undefined;
     const similar = isKnown
       ? undefined
@@ -122,7 +119,7 @@ const REVOKE_COMMAND: CommandDefinition<KeysParts, OutputOptions & { readonly al
       'A resource server that caches the key set accepts tokens of a revoked key until it fetches the set again.',
     ];
     if (kid === undefined) yield { document: documents, text: () => tableOf(documents), messages };
-    else yield outputOf(documents[0] ?? {}, messages);
+    else yield { ...outputOf(shownOf(documents[0]), messages), document: documents[0] ?? {} };
   },
 };
 
@@ -138,12 +135,12 @@ function byTime(one: KeyRow, other: KeyRow): number {
 }
 
 /** A key as `--json` prints it. */
-function documentOf(row: KeyRow, state: KeyState, secretIdOf: KeysParts['secretIdOf']) {
+function documentOf(row: KeyRow, ring: KeyRows, secretIdOf: KeysParts['secretIdOf']) {
   return {
     kid: row.kid,
     algorithm: row.algorithm ?? null,
-    state,
-    signs_from: timeOf(row.signsFrom),
+    state: keyStateOf(row, ring),
+    signs_from: timeOf(signsFromOf(row, ring)),
     ends_at: timeOf(row.endedAt),
     verifies_until: timeOf(row.verifiesUntil),
     secret_id: secretIdOf(row.sealed ?? '') ?? null,
@@ -157,8 +154,15 @@ function timeOf(seconds: number | undefined): string | null {
   return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 }
 
-function tableOf(documents: readonly ReturnType<typeof documentOf>[]): string {
+type KeyDocument = ReturnType<typeof documentOf>;
+
+/** For people: the state alone would look like a success where a mistyped id was revoked. */
+function shownOf(key?: KeyDocument) {
+  return { ...key, ...(key?.algorithm === null && { state: 'revoked, never in the ring' }) };
+}
+
+function tableOf(documents: readonly KeyDocument[]): string {
   if (documents.length === 0) return '';
-  const rows = documents.map((key) => COLUMNS.map((column) => String(key[column] ?? '')));
-  return textTable([COLUMNS, ...rows]);
+  const rows = documents.map((key) => Object.values(shownOf(key)).map((value) => value ?? ''));
+  return textTable([Object.keys({ ...documents[0] }), ...rows]);
 }

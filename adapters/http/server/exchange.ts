@@ -175,7 +175,8 @@ const RETRY_AFTER_SECONDS_MAX = 10;
 
 function refusalOfFault(fault: unknown): HttpRefusal {
   if (!(fault instanceof SlotsExhausted)) return httpRefusal(reasonOf(fault));
-  return httpRefusal('slots_exhausted', { 'Retry-After': String(randomInt(1, RETRY_AFTER_SECONDS_MAX + 1)) });
+  const refusal = httpRefusal('slots_exhausted', { 'Retry-After': String(randomInt(1, RETRY_AFTER_SECONDS_MAX + 1)) });
+  return fault.clientId === undefined ? refusal : { ...refusal, clientId: fault.clientId };
 }
 
 function reasonOf(fault: unknown): HttpReason {

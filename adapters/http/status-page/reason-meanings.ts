@@ -66,7 +66,7 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
   dependency_unavailable:
     'The database or another part of the service did not answer in time. Look at the checks on the status page; no client has to change anything.',
   slots_exhausted:
-    'More requests waited for verification than the cores can verify in time (10 s for secrets, 2 s for assertions), mostly guesses. Clients whose secret is cached are served. Limit a flood for each address in front of the service; after a restart, wait; otherwise add cores, or give clients generated secrets, whose hashes are cheap.',
+    'More requests waited for verification than the cores can verify in time (10 s for secrets, 2 s for assertions), mostly guesses; or more than four secrets of one client from one network waited, where each newer one takes the place of the oldest. Clients whose secret is cached are served. Limit a flood for each address in front of the service; after a restart, wait; otherwise add cores, or give clients generated secrets, whose hashes are cheap.',
 };
 
 /** Of all reasons, those of use cases first. */

@@ -809,6 +809,11 @@ describe('clients explain', () => {
         /issuer: "https:\/\/gitlab\.test" \(not trusted\)[\s\S]*assertion_issuer_untrusted\.[\s\S]*CLIENT_ASSERTION_ISSUERS_FILE/,
       ],
       [
+        'an assertion of private_key_jwt, of which it knows nothing',
+        () => issuer('gitlab').mint(AUDIENCE, { iss: 'billing', sub: 'billing' }),
+        /issuer: "billing" \(not trusted\)[\s\S]*explain is about assertions of other issuers \(federated_jwt\) only/,
+      ],
+      [
         'another audience',
         () => issuer('gitlab').mint('https://other.test'),
         /audience: "https:\/\/other\.test" \(expected "https:\/\/auth\.test"\)[\s\S]*assertion_audience_wrong\. The assertion was made for another audience/,
@@ -907,7 +912,9 @@ describe('clients explain', () => {
       expect(await explain('x'.repeat(20_000))).toMatchObject({ exitCode: 1 });
       const missing = await explain('x', [], { CLIENT_ASSERTION_ISSUERS_FILE: '' });
       expect(missing.exitCode).toBe(2);
-      expect(missing.stderr).toContain('CLIENT_ASSERTION_ISSUERS_FILE: is required');
+      expect(missing.stderr).toMatch(
+        /^CLIENT_ASSERTION_ISSUERS_FILE: is not set\. explain is about .* \(federated_jwt\) only/,
+      );
       const argument = await explain('x', ['eyJhbGciOiJSUzI1NiJ9.e30.AA']);
       expect(argument.exitCode).toBe(2);
       expect(argument.stderr).not.toContain('eyJ');

@@ -112,11 +112,14 @@ describe('npm run keys', () => {
   it('revokes a key that the ring does not know, and says which one is similar', async () => {
     await store.add(aKey('a-long-key-id', 0));
     for (const _time of ['first', 'second']) {
-      const { exitCode, stderr } = await keys(['revoke', 'a-long-key-ib']);
+      const { exitCode, stderr, stdout } = await keys(['revoke', 'a-long-key-ib']);
       expect(exitCode).toBe(0);
+      expect(stdout).toMatch(/^state +revoked, never in the ring$/m);
       expect(stderr).toMatch(/^The ring has no key a-long-key-ib, so none stopped .*\nDid you mean a-long-key-id\?$/m);
       expect(stderr).not.toContain('a-long-key-ib is revoked');
     }
+    expect((await keys(['list'])).stdout).toMatch(/^a-long-key-ib +revoked, never in the ring /m);
+    expect((await list())[1]).toMatchObject({ kid: 'a-long-key-ib', algorithm: null, state: 'revoked' });
     expect((await store.read()).rows.find(({ kid }) => kid === 'a-long-key-ib')?.revokedAt).toBeDefined();
   });
 
@@ -146,7 +149,7 @@ describe('npm run keys', () => {
 
   it('rotates: the next key signs when it has been published, and not before all replicas know that', async () => {
     await store.add(aKey('current', 0));
-    await store.add(aKey('next', 1, { publicationSeconds: 1_800 }));
+    await store.add(aKey('next', 1, { publicationSeconds: 1_800, signsFrom: now() + 5_000 }));
     await store.add(aKey('other algorithm', 0, { algorithm: 'ES256' }));
     await store.add(aKey('its next', 1, { algorithm: 'ES256', publicationSeconds: 0 }));
     const { exitCode, stderr } = await keys(['rotate']);
@@ -162,6 +165,12 @@ describe('npm run keys', () => {
       ['directory_key_ended', 'other algorithm'],
     ]);
     expect(events.flatMap(problemsOfAuditLine)).toEqual([]);
+    // Who lists the keys sees the plan.
+    const listed: Record<string, string>[] = await list();
+    const shown = (name: string) => listed.find(({ kid }) => kid === name);
+    const plan = new Date(Number(row('current')?.endedAt) * 1_000).toISOString().replace('.000Z', 'Z');
+    expect([shown('current')?.['ends_at'], shown('next')?.['signs_from']]).toEqual([plan, plan]);
+    expect((await keys(['list'])).stdout).toMatch(/signs_from +ends_at +verifies_until/);
     // A second time changes nothing.
     const again = await keys(['rotate', '--json']);
     expect(JSON.parse(again.stdout)).toHaveLength(2);
@@ -184,7 +193,9 @@ describe('npm run keys', () => {
       const settings = { DATABASE_FILE: join(folder, 'clients.db') };
       expect(await keys(['list'], settings)).toMatchObject({
         exitCode: 3,
-        stderr: expect.stringContaining('clients.db.keys does not exist'),
+        stderr: expect.stringMatching(
+          /clients\.db\.keys does not exist: .*\nA service with KEY_DIRECTORY=database [^\n]*missing\.\n$/,
+        ),
       });
       const ring = sqliteKeyRing(join(folder, 'clients.db.keys'));
       await ring.add(aKey('one', 0));
@@ -209,7 +220,7 @@ describe('npm run keys', () => {
       expect(exitCode).toBe(3);
       expect(stderr).toBe(
         'The key ring cannot be used: table key_ring does not exist: npm run migrate creates it\n' +
-          'A service with KEY_DIRECTORY=database creates the table key_ring when it starts, if it is missing. If it is there: grant select, insert, update, delete on key_ring to this role.\n',
+          'A service with KEY_DIRECTORY=database creates the key ring when it starts, if it is missing.\n',
       );
     } finally {
       await other.drop();

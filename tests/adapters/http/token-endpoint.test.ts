@@ -420,9 +420,19 @@ describe('token endpoint', () => {
       for (const response of answers) {
         expect([response.status, response.text]).toEqual([503, '{"error":"temporarily_unavailable"}']);
         expect(response.headers['retry-after']).toMatch(/^([1-9]|10)$/);
-        expect(logLineOf(service(), response)).toMatchObject({ reason: 'slots_exhausted' });
+        const line = logLineOf(service(), response);
+        expect(line).toMatchObject({ reason: 'slots_exhausted' });
+        expect(line).not.toHaveProperty('client_id');
       }
       expect(new Set(answers.map(({ headers }) => headers['retry-after'])).size).toBeGreaterThan(1);
+    });
+
+    it('names the client in the log line, if it is registered', async () => {
+      const held = await heldSlot(queue);
+      const response = await requestToken(service().url, { ...GOOD, client_secret: 'a guess' });
+      held.release();
+      expect(response.status).toBe(503);
+      expect(logLineOf(service(), response)).toMatchObject({ reason: 'slots_exhausted', client_id: GOOD.client_id });
     });
   });
 

@@ -451,7 +451,9 @@ describe('the service on PostgreSQL', () => {
     await database.query('alter table clients drop column scope');
     await using program = runProgram('config/main.ts', environment());
     expect(await program.ended()).toBe(1);
-    expect(program.stderr()).toContain('table clients lacks the column scope: add it');
+    expect(program.stderr()).toContain(
+      'table clients lacks the column scope: if a column has another name, alter table clients rename column … to scope;',
+    );
     expect(program.stderr()).not.toContain('postgresql://');
     expect(program.stdout()).not.toMatch(/started|"port"/);
   });

@@ -7,6 +7,7 @@ const response = (code: string) => Object.assign(new Error('a message of the dri
 const LOCKED = response('55P03');
 const UNKNOWN = 'database unavailable: it cannot be used';
 const MISSING = new TableUnusable({ code: 'table_missing', text: 'table clients does not exist', fix: 'migrate' });
+const HOW_TO_UNLOCK = expect.stringContaining('pg_blocking_pids');
 const WELL = undefined;
 
 /** What each probe finds, and what it waits for; undefined: it ends at once. */
@@ -65,11 +66,14 @@ describe('TableHealth that starts', () => {
     outcome = LOCKED;
     await health.start();
     const text = 'database unavailable: another session has locked a table (55P03)';
-    const fix = expect.stringContaining('pg_blocking_pids');
-    expect(health.readiness()).toEqual({ ready: false, reason: { code: '55P03', text, fix } });
+    const reason = { code: '55P03', text, fix: HOW_TO_UNLOCK };
+    expect(health.readiness()).toEqual({ ready: false, reason });
     await find(WELL, 1_000);
     expect(health.readiness()).toEqual({ ready: true });
-    expect(lines).toEqual([{ event: 'database_unavailable', fault: LOCKED }, { event: 'database_available' }]);
+    expect(lines).toEqual([
+      { event: 'database_unavailable', fix: HOW_TO_UNLOCK, fault: LOCKED },
+      { event: 'database_available' },
+    ]);
   });
 
   it('prepares the table when the database answers first, and only then, and not again when it disappears', async () => {
@@ -123,7 +127,10 @@ describe('TableHealth of a table that is well', () => {
       await find(WELL, 1_000);
       expect(health.fault).toBeUndefined();
     }
-    const [begin, end] = [{ event: 'database_unavailable', fault: LOCKED }, { event: 'database_available' }];
+    const [begin, end] = [
+      { event: 'database_unavailable', fix: HOW_TO_UNLOCK, fault: LOCKED },
+      { event: 'database_available' },
+    ];
     expect(lines).toEqual([begin, end, begin, end]);
   });
 
@@ -131,7 +138,7 @@ describe('TableHealth of a table that is well', () => {
     await find(LOCKED, 10_000);
     await find(MISSING, 10_000);
     expect(lines).toEqual([
-      { event: 'database_unavailable', fault: LOCKED },
+      { event: 'database_unavailable', fix: HOW_TO_UNLOCK, fault: LOCKED },
       { event: 'table_unusable', problem: MISSING.message },
     ]);
     expect(health.fault).toBe(MISSING);

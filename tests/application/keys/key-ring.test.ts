@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { keyPeriods, keyTimes } from '../../../application/keys/key-ring-report.ts';
 import { keyChangeEvents } from '../../../application/keys-program/key-change-events.ts';
-import { keyStateOf, rotationsOf } from '../../../application/keys-program/ring-records.ts';
+import { keyStateOf, rotationsOf, signsFromOf } from '../../../application/keys-program/ring-records.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { KeyRow } from '../../../application/ports/key-ring-store.ts';
 import { describeKeyProvider } from '../../contracts/key-provider.ts';
@@ -440,7 +440,7 @@ describe('a row of the ring', () => {
     expect(ring.note()).toEqual({
       code: 'key_damaged',
       text: 'the key planted cannot be used: its row was damaged or changed',
-      fix: 'bring its secret back, or revoke it: npm run keys -- revoke -- planted',
+      fix: expect.stringMatching(/^restore its row in key_ring; only if .* which ends all of its tokens$/),
     });
   });
 
@@ -498,6 +498,7 @@ describe('a row of the ring', () => {
     expect(ring.whyNotSigning()).toMatchObject({
       code: 'key_locked',
       text: `the key ${second.kid} cannot be opened: its secret is missing, whose id is abc`,
+      fix: expect.stringMatching(/^compare the file of KEY_SECRET_FILE.* revoke the key .* all of its tokens$/),
     });
     expect(shared.rows).toHaveLength(2);
   });
@@ -616,6 +617,25 @@ describe('the ring as operators see it', () => {
   it('has a state for each key', () => {
     const states = rows.map((one) => keyStateOf(one, { rows, time }));
     expect(states).toEqual(['published', 'published', 'signing', 'retired', 'revoked', 'signing']);
+  });
+
+  it('shows when a key began to sign, or will, also where the one before it ends early', () => {
+    const begins = (some: readonly KeyRow[], at = time) =>
+      some.map((one) => signsFromOf(one, { rows: some, time: at }));
+    expect(begins(rows)).toEqual([5_900, 5_950, 4_900, 3_900, 2_900, 4_950]);
+    // A rotation is planned, and has come.
+    const rotated = [row(2, 6_900), row(1, 5_900), row(0, 4_900, { endedAt: 5_500 })];
+    expect(begins(rotated)).toEqual([6_900, 5_500, 4_900]);
+    expect(begins(rotated, 5_600)).toEqual([6_900, 5_500, 4_900]);
+    const revoked = [row(1, 5_900), row(0, 4_900, { revokedAt: 4_990, sealed: undefined })];
+    expect(begins(revoked)).toEqual([4_990, 4_900]);
+    // That another key of the chain was revoked before it signed changes nothing for the one that follows.
+    const waiting = [row(2, 6_900), row(1, 5_900, { revokedAt: 4_990, sealed: undefined }), row(0, 4_900)];
+    expect(begins(waiting)).toEqual([6_900, 5_900, 4_900]);
+    // No key that signs is shown with a time to come.
+    const cutOff = [row(1, 5_900, { revokedAt: 4_990, sealed: undefined }), row(0, 5_800)];
+    expect(cutOff.map((one) => keyStateOf(one, { rows: cutOff, time }))).toEqual(['revoked', 'signing']);
+    expect(begins(cutOff)).toEqual([5_900, 5_000]);
   });
 
   it('turns to the next key when every verifier can know it and every replica has read it; a key without one goes on', () => {
