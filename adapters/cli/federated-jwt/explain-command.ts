@@ -20,7 +20,7 @@ const ASSERTION_MAX = 16 * 1024;
 const SHOWN_MAX = 200;
 
 export const FEDERATED_ONLY =
-  'explain is about assertions of other issuers (federated_jwt) only. Why one of private_key_jwt is refused, the log says: docs/reasons.md.';
+  'explain is only about assertions of other issuers (federated_jwt). The log says why one of private_key_jwt is refused: docs/reasons.md.';
 
 /** What the command needs, opened from the settings of the service. */
 export interface OpenExplanation {

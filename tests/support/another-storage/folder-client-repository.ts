@@ -45,8 +45,8 @@ export class FolderClientRepository implements ClientRepository {
     return row && secretOfRow(row, this.#clock.now(), secretId);
   }
 
-  async findWithKeys(clientId: string): Promise<ClientWithKeys> {
-    return keysOfRow(await this.#read(fileOf(this.#folder, clientId)), undefined, () => {}, this.#clock.now());
+  async findWithKeys(clientId: string, kid?: string): Promise<ClientWithKeys> {
+    return keysOfRow(await this.#read(fileOf(this.#folder, clientId)), undefined, () => {}, this.#clock.now(), kid);
   }
 
   async findBySubject(identity: FederatedIdentity): Promise<readonly FederatedCandidate[]> {
