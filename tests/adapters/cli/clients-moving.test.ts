@@ -811,7 +811,7 @@ describe('clients explain', () => {
       [
         'an assertion of private_key_jwt, of which it knows nothing',
         () => issuer('gitlab').mint(AUDIENCE, { iss: 'billing', sub: 'billing' }),
-        /issuer: "billing" \(not trusted\)[\s\S]*explain is about assertions of other issuers \(federated_jwt\) only/,
+        /issuer: "billing" \(not trusted\)[\s\S]*explain is only about assertions of other issuers \(federated_jwt\)/,
       ],
       [
         'another audience',
@@ -913,7 +913,7 @@ describe('clients explain', () => {
       const missing = await explain('x', [], { CLIENT_ASSERTION_ISSUERS_FILE: '' });
       expect(missing.exitCode).toBe(2);
       expect(missing.stderr).toMatch(
-        /^CLIENT_ASSERTION_ISSUERS_FILE: is not set\. explain is about .* \(federated_jwt\) only/,
+        /^CLIENT_ASSERTION_ISSUERS_FILE: is not set\. explain is only about .* \(federated_jwt\)/,
       );
       const argument = await explain('x', ['eyJhbGciOiJSUzI1NiJ9.e30.AA']);
       expect(argument.exitCode).toBe(2);
