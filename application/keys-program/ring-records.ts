@@ -17,14 +17,17 @@ export function keyStateOf(row: KeyRow, { rows, time = 0 }: KeyRows): KeyState {
 
 /** When a key began to sign, or will: as planned, or earlier, when the key before it was revoked or ends for a rotation. */
 export function signsFromOf(row: KeyRow, ring: KeyRows): number {
-  const state = keyStateOf(row, ring);
-  const before = ring.rows
-    .filter(({ algorithm, step = Infinity }) => algorithm === row.algorithm && step < (row.step ?? -1))
-    // A revoked one was not followed by a key that still waits.
-    .filter(({ revokedAt }) => state !== 'published' || revokedAt === undefined)
-    .toSorted((one, other) => (other.step ?? 0) - (one.step ?? 0))[0];
-  const now = state === 'signing' ? Math.floor(ring.time ?? 0) : Infinity;
-  return Math.min(row.signsFrom, before?.endedAt ?? Infinity, before?.revokedAt ?? Infinity, now);
+  const chain = ring.rows
+    .filter(({ algorithm, step = Infinity }) => algorithm === row.algorithm && step <= (row.step ?? -1))
+    .toSorted((one, other) => (one.step ?? 0) - (other.step ?? 0));
+  let { signsFrom } = row;
+  let before: KeyRow | undefined;
+  for (const key of chain) {
+    signsFrom = Math.min(key.signsFrom, before?.endedAt ?? Infinity, before?.revokedAt ?? Infinity);
+    // None follows a key that was revoked before it began.
+    if (signsFrom <= (key.revokedAt ?? Infinity)) before = key;
+  }
+  return keyStateOf(row, ring) === 'signing' ? Math.min(signsFrom, Math.floor(ring.time ?? 0)) : signsFrom;
 }
 
 /** When each key that signs now ends if it is to be followed by the next one as soon as every verifier can know that. */

@@ -631,7 +631,7 @@ describe('the ring as operators see it', () => {
     expect(begins(revoked)).toEqual([4_990, 4_900]);
     // That another key of the chain was revoked before it signed changes nothing for the one that follows.
     const waiting = [row(2, 6_900), row(1, 5_900, { revokedAt: 4_990, sealed: undefined }), row(0, 4_900)];
-    expect(begins(waiting)).toEqual([6_900, 5_900, 4_900]);
+    for (const at of [time, 7_000]) expect(begins(waiting, at)).toEqual([6_900, 5_900, 4_900]);
     // No key that signs is shown with a time to come.
     const cutOff = [row(1, 5_900, { revokedAt: 4_990, sealed: undefined }), row(0, 5_800)];
     expect(cutOff.map((one) => keyStateOf(one, { rows: cutOff, time }))).toEqual(['revoked', 'signing']);
