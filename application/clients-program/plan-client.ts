@@ -51,7 +51,7 @@ export const TOO_MANY_GENERATED = `${GENERATE} is for at most ${GENERATED_MAX} c
 export class ClientPlanner {
   /** Generated secrets that are not written yet, by their files. */
   readonly generated = new Map<string, string>();
-  /** Whether nothing will come of the plan: secrets are neither compared nor hashed any more. */
+  /** Whether nothing will come of the plan: secrets are neither compared, hashed nor generated any more. */
   isRefused = false;
   readonly #parts: PlanParts;
   readonly #options: PlanOptions;
@@ -127,6 +127,7 @@ export class ClientPlanner {
     // Before the next client of the batch looks: of two with one file, always the second is refused.
     generated.set(path, '');
     if (await this.#parts.secretFiles.exists(path)) return taken;
+    if (this.isRefused) return success({});
     const { secret, clientSecret, marks } = await newSecret(this.#parts, { secret: undefined, cost: undefined });
     generated.set(path, secret);
     return success({ clientSecret, details: { ...(marks && { clientSecret: marks }) } });

@@ -33,7 +33,7 @@ export interface ClientsPlan extends Pick<ClientPlan, 'entries'> {
  * Compares the clients of a file with the stored ones. Plain secrets are hashed, BCrypt encodings and locks are stored as they are; a
  * plain secret that matches the stored encoding is unchanged. One batch of entries is held in memory at a time.
  *
- * @returns at most PROBLEMS_MAX problems, if there is any. After the first one, no secret is compared or hashed.
+ * @returns at most PROBLEMS_MAX problems, if there is any. After the batch of the first one, no secret is compared or hashed.
  */
 export async function planClients(
   parts: PlanParts,

@@ -1160,19 +1160,22 @@ describe('planClients', () => {
     expect(await storedIds()).toEqual(['r']);
   });
 
-  it('neither compares nor hashes a secret, nor sends it to the store, behind the first problem', async () => {
+  it('neither compares, hashes nor generates a secret, nor sends one to the store, behind the first problem', async () => {
     await importAll([[client('a')]]);
     const { sent, watched } = watchStore();
     const plain = { clientSecret: '{noop}a-secret' };
     const never = () => Promise.reject(new Error('a secret was used'));
     const entries = (async function* () {
       yield [bad(0), success(client('a', plain))];
-      yield [success(client('b', plain))];
+      yield [
+        success(client('b', plain)),
+        success({ ...client('c', { clientSecret: NO_SECRET }), generateTo: 'none/c' }),
+      ];
     })();
     const unused = { ...partsWith(), store: watched, encodeSecret: never, matchSecret: never };
     const planned = await planClients(unused, entries, { cost: COST, existing: 'replace' });
     expect(planned).toEqual(failure([{ position: 0, text: 'is bad' }]));
-    expect(sent).toEqual([1, 2].map(() => expect.stringMatching(/^\$2b\$10\$\.{53}$/)));
+    expect(sent).toEqual([...[1, 2].map(() => expect.stringMatching(/^\$2b\$10\$\.{53}$/)), NO_SECRET]);
   });
 
   it.each([50, 60])('stops at a hundred problems, and reports no more: %s in each batch', async (size) => {
