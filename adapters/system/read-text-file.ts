@@ -1,4 +1,4 @@
-import { constants, existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Problem } from '../../domain/problem.ts';
@@ -102,7 +102,7 @@ export function replaceableFiles(
   return settings.flatMap((name) => {
     const path = given[name] ?? '';
     const folders = existsSync(path) ? [resolve(path), realpathSync(path)].map(dirname) : [];
-    const open = folders.find((folder) => (statSync(folder).mode & 0o1002) === 0o002);
+    const open = folders.find((folder) => (statSync(folder).mode & 0o1002) === 0o002 && !isReadOnly(folder));
     if (open === undefined || process.platform === 'win32') return [];
     return {
       code: name,
@@ -110,6 +110,16 @@ export function replaceableFiles(
       fix: `chmod o-w ${open}`,
     };
   });
+}
+
+/** As a ConfigMap of Kubernetes is mounted, whose folder has all rights. */
+function isReadOnly(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 const PROGRAM = fileURLToPath(new URL('../..', import.meta.url));
