@@ -59,12 +59,15 @@ export class SqlClientStore implements ClientStore {
 
   add({ details = {}, ...client }: NewClient): Promise<StoredClient | undefined> {
     const document = documentText(details);
-    return this.#transaction(async (connection, { insert, hasDetails }, note) => {
+    return this.#transaction(async (connection, { insert, find, hasDetails }, note) => {
       requireDetails(hasDetails, document);
       const { clientId, clientSecret, clientName, scope } = client;
       const values = [clientId, clientSecret, clientName, scope, ...(hasDetails ? [document] : [])];
       const [record] = await connection.query<ClientRow>(insert, values);
-      if (record === undefined) return undefined;
+      if (record === undefined) {
+        requireChanged((await connection.query(find, [clientId])).length, 1);
+        return undefined;
+      }
       const after = this.#read(record);
       note({ after });
       return after;

@@ -105,6 +105,7 @@ describe('SqlClientStore on PostgreSQL', () => {
   });
 
   it.each<[string, (store: SqlClientStore) => Promise<unknown>]>([
+    ['an addition', (store) => store.add({ ...A_CLIENT, clientId: 'client-2' })],
     ['a change', (store) => store.change('client-1', secretEdit(lock))],
     ['a change of details', (store) => store.change('client-1', () => success({ details: NO_DETAILS }))],
     ['a removal', (store) => store.remove('client-1')],
