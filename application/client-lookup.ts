@@ -84,7 +84,8 @@ const NO_KEYS = JSON.stringify({
 });
 
 /**
- * The registration and the keys of a row. Without a row, or without such a key, the same work is done with a key that nobody has.
+ * The keys of a row, and its registration, which is read later. Without a row, or without such a key, the same work is done with a key that
+ * nobody has.
  *
  * @param other the row of another client, read in the place of the one that is missing.
  * @param kid reads only the keys of this name, so that their number takes no time.
@@ -96,17 +97,23 @@ export function keysOfRow(
   now: number,
   kid?: string,
 ): ClientWithKeys {
-  const read = row ?? other;
-  const document = parseDetails({ details: read?.details ?? '{}' });
+  const document = parseDetails({ details: (row ?? other)?.details ?? '{}' });
   const keys = readKeys(document, kid);
   if (keys.length === 0) readKeys(parseDetails({ details: NO_KEYS }));
-  const lookup = read && lookupOfRow(read, now, undefined, document);
-  if (row === undefined || lookup === undefined) return { lookup: { kind: 'unknown' }, keys: [] };
+  if (row === undefined) return { isRegistered: false, lookup: { kind: 'unknown' }, keys: [] };
   const usable = keys.flatMap((key) => {
     if (!key.ok) log({ event: 'registration_broken', client_id: row.clientId, field: 'jwks', rule: key.problem });
     return key.ok ? key.value : [];
   });
-  return { lookup, keys: usable };
+  return {
+    isRegistered: true,
+    get lookup() {
+      const lookup = lookupOfRow(row, now, undefined, document);
+      logBroken(log, row.clientId, lookup);
+      return lookup;
+    },
+    keys: usable,
+  };
 }
 
 /** What the row of a client with rules means for an identity. */

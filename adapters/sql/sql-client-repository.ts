@@ -67,9 +67,7 @@ export class SqlClientRepository implements ClientRepository {
     const row = isStorable(clientId) ? await this.#rows.findWithKeys(clientId) : undefined;
     // A collation may ignore case.
     const own = row?.own && row.clientId === clientId ? row : undefined;
-    const found = keysOfRow(own, row, this.#log, this.#clock.now(), kid);
-    logBroken(this.#log, clientId, found.lookup);
-    return found;
+    return keysOfRow(own, row, this.#log, this.#clock.now(), kid);
   }
 
   async findBySubject(identity: FederatedIdentity): Promise<readonly FederatedCandidate[]> {

@@ -9,10 +9,11 @@ export type ClientLookup =
   | { readonly kind: 'broken'; readonly problem: RegistrationProblem };
 
 /** A client with its keys, expired ones too; none of an unknown one. */
-export interface ClientWithKeys {
-  readonly lookup: ClientLookup;
-  readonly keys: readonly ClientKey[];
-}
+export type ClientWithKeys = { readonly keys: readonly ClientKey[] } & (
+  | { readonly isRegistered: false; readonly lookup: ClientLookup & { readonly kind: 'unknown' } }
+  /** What is registered is read at each access: only once an assertion is verified, since a long registration takes longer. */
+  | { readonly isRegistered: true; readonly lookup: Exclude<ClientLookup, { readonly kind: 'unknown' }> }
+);
 
 /** `findBySubject` returns no more candidates than this. */
 export const FEDERATED_CANDIDATES_MAX = 20;

@@ -49,13 +49,14 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
     const reason = refusalOfKeyAssertion(assertion, { now, audiences, maxLifetimeSeconds, clientId });
     if (reason !== undefined) return refusedOpenly(reason, keyAssertionExpectations(this.#parts, assertion));
 
-    const { lookup, keys } = await clients.findWithKeys(sub, assertion.header.kid);
-    const current = keys.filter((key) => !hasExpired(key, now));
+    const found = await clients.findWithKeys(sub, assertion.header.kid);
+    const current = found.keys.filter((key) => !hasExpired(key, now));
     const jwks = current.map(({ jwk }) => jwk);
-    const isRegistered = async () => lookup.kind !== 'unknown';
+    const isRegistered = async () => found.isRegistered;
     const verdict = await verifyAssertion.execute(assertion, jwks, { clientId: sub, caller, isRegistered });
-    if (lookup.kind === 'unknown') return refused('client_unknown');
+    if (!found.isRegistered) return refused('client_unknown');
     if (verdict !== 'verified') return refused(REASON_OF_VERDICT[verdict], sub);
+    const { lookup } = found;
     if (lookup.kind === 'broken') return refused('registration_broken', sub);
     if (lookup.registration.isDisabled) return refused('client_disabled', sub);
 

@@ -247,7 +247,11 @@ describe('the row of a client', () => {
   it('that is missing has no keys, whatever was read in its place, and is not logged', () => {
     const { lines, log } = logged();
     for (const other of [undefined, rowOf({ jwks: { keys: [JWK, { kty: 'oct' }] } })]) {
-      expect(keysOfRow(undefined, other, log, NOW)).toEqual({ lookup: { kind: 'unknown' }, keys: [] });
+      expect(keysOfRow(undefined, other, log, NOW)).toMatchObject({
+        isRegistered: false,
+        lookup: { kind: 'unknown' },
+        keys: [],
+      });
     }
     expect(lines).toEqual([]);
   });

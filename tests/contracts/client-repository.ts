@@ -353,7 +353,11 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
           '\ud800',
           'x'.repeat(300),
         ]) {
-          expect(await under.repository.findWithKeys(id)).toEqual({ lookup: { kind: 'unknown' }, keys: [] });
+          expect(await under.repository.findWithKeys(id)).toMatchObject({
+            isRegistered: false,
+            lookup: { kind: 'unknown' },
+            keys: [],
+          });
         }
       });
 

@@ -107,7 +107,11 @@ describe('SqlClientRepository on PostgreSQL', () => {
     expect((await find('client-1')).kind).toBe('found');
     expect(await find('CLIENT-1')).toEqual({ kind: 'unknown' });
     expect((await under.repository.findWithKeys('client-1')).lookup.kind).toBe('found');
-    expect(await under.repository.findWithKeys('CLIENT-1')).toEqual({ lookup: { kind: 'unknown' }, keys: [] });
+    expect(await under.repository.findWithKeys('CLIENT-1')).toMatchObject({
+      isRegistered: false,
+      lookup: { kind: 'unknown' },
+      keys: [],
+    });
   });
 
   describe('a table without the column details', () => {
@@ -241,7 +245,11 @@ describe('SqlClientRepository on PostgreSQL', () => {
         const broken = { kind: 'broken', problem: { field: 'details', rule: 'must be an object of moderate size' } };
         expect(both).toMatchObject([broken, { kind: 'found' }]);
         expect((await under.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
-        expect(await under.repository.findWithKeys('client-1')).toEqual({ lookup: broken, keys: [] });
+        expect(await under.repository.findWithKeys('client-1')).toEqual({
+          isRegistered: true,
+          lookup: broken,
+          keys: [],
+        });
         expect(await under.repository.findBySubject({ issuer: 'i', subject: 's' })).toEqual([]);
         expect(await under.findCosts(2_000)).toEqual([4]);
       },
@@ -256,7 +264,11 @@ describe('SqlClientRepository on PostgreSQL', () => {
       { asked: 'nobody', own: false, details: expect.stringContaining('P-256') },
       { asked: 'client-1', own: true, details: expect.stringContaining('P-256') },
     ]);
-    expect(await under.repository.findWithKeys('nobody')).toEqual({ lookup: { kind: 'unknown' }, keys: [] });
+    expect(await under.repository.findWithKeys('nobody')).toMatchObject({
+      isRegistered: false,
+      lookup: { kind: 'unknown' },
+      keys: [],
+    });
     await database.query(`update clients set details = '{"jwks": {"keys": [{"kty": "oct"}]}}'`);
     await under.repository.findWithKeys('nobody');
     expect(lines).toEqual([]);

@@ -79,7 +79,11 @@ describe('the repository of clients', () => {
     const broken = { kind: 'broken', problem: { field: 'details' } };
     expect(await clients.findByClientId('client-1')).toMatchObject(broken);
     expect((await clients.findWithKeys('client-1')).lookup).toMatchObject(broken);
-    expect(await clients.findWithKeys('nobody')).toEqual({ lookup: { kind: 'unknown' }, keys: [] });
+    expect(await clients.findWithKeys('nobody')).toMatchObject({
+      isRegistered: false,
+      lookup: { kind: 'unknown' },
+      keys: [],
+    });
     const secrets = [{ secret_id: 'an-id', client_secret: 'x'.repeat(DETAILS_BYTES_MAX) }];
     file.run('update clients set details = ?', JSON.stringify({ secrets }));
     expect((await clients.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
