@@ -67,7 +67,7 @@ export function hasWeakSecret(stored: string, document: StoredDocument, now: num
   });
 }
 
-/** The keys, each or which rule it breaks; with a `kid`, only those of that name. */
+/** The keys, or which rule each one breaks; with a `kid`, only those of that name. */
 export function readKeys({ jwks }: StoredDocument, kid?: string): readonly Result<ClientKey, string>[] {
   const keys = objectsIn(Object(jwks).keys).filter((jwk) => kid === undefined || jwk['kid'] === kid);
   return keys.map(({ expires_at, ...jwk }) => {

@@ -52,8 +52,8 @@ export interface ClientRepository {
   findSecret(clientId: string, secretId?: string): Promise<StoredSecret | undefined>;
 
   /**
-   * The registration and its keys, or with a `kid` those of that name, in one look-up, for `private_key_jwt`. An unknown id costs as much: a
-   * key is read in its place.
+   * The registration and its keys, or with a `kid` those of that name, in one look-up, for `private_key_jwt`. An unknown id costs about
+   * as much (decision 0306): a key is read in its place.
    */
   findWithKeys(clientId: string, kid?: string): Promise<ClientWithKeys>;
 
