@@ -18,7 +18,6 @@ const PACKAGES_OF_ADAPTERS = {
   memory: 'none',
   postgres: '@mikro-orm/[^/]+|pg',
   'prom-client': '@prometheus-io/client',
-  'proxy-protocol': 'none',
   secrets: 'bcrypt|lru-cache',
   sql: 'none',
   sqlite: 'none',

@@ -1,10 +1,9 @@
 import { type AccessTokenClaims, TOKEN_LENGTH_MAX } from '../domain/access-token-claims.ts';
-import type { ClientRegistration } from '../domain/client-registration.ts';
 import { type Refusal, refused } from '../domain/refusal.ts';
 import { isResourceIndicator } from '../domain/resource-indicator.ts';
 import { type Result, success } from '../domain/result.ts';
 import { Scope } from '../domain/scope.ts';
-import type { Granted, TokenPolicy } from '../domain/token-policy.ts';
+import type { TokenPolicy } from '../domain/token-policy.ts';
 import type { AuditLog } from './ports/audit-log.ts';
 import type { Caller, RequestOrigin } from './ports/caller.ts';
 import type { ClientAuthentication, ClientCredentials } from './ports/client-credentials.ts';
@@ -28,21 +27,6 @@ export interface IssuedToken {
   /** The granted scopes, space-delimited. */
   readonly scope: string;
   readonly expiresInSeconds: number;
-  /** It has been issued before. */
-  readonly isReused?: true;
-}
-
-/** What decides about a token, apart from its time and its id. */
-export interface Grant extends Omit<Granted, 'scope'> {
-  readonly registration: ClientRegistration;
-  /** The granted scopes, space-delimited. */
-  readonly scope: string;
-}
-
-/** Issues a token again that was issued for the same grant shortly before. */
-export interface TokenReuse {
-  /** That token, or what `sign` returns. @param now in seconds. Throws what `sign` throws. */
-  issue(grant: Grant, now: number, sign: () => Promise<IssuedToken>): Promise<IssuedToken>;
 }
 
 interface IssueTokenParts {
@@ -52,8 +36,6 @@ interface IssueTokenParts {
   readonly clock: Clock;
   readonly ids: IdGenerator;
   readonly auditLog: AuditLog;
-  /** By default each request gets a new token. */
-  readonly reuse?: TokenReuse | undefined;
 }
 
 /** The client credentials grant (RFC 6749 section 4.4): issues an access token for valid credentials. */
@@ -72,7 +54,7 @@ export class IssueToken {
   }
 
   async #issue({ credentials, scope, resources, caller }: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
-    const { authenticateClient, policy, signer, clock, ids, reuse } = this.#parts;
+    const { authenticateClient, policy, signer, clock, ids } = this.#parts;
 
     // What is malformed is refused before it costs a hash; what is not registered, only after the client is authenticated.
     const requested = scope === undefined ? undefined : Scope.parse(scope);
@@ -89,19 +71,18 @@ export class IssueToken {
     const granted = policy.grant(client.value, requested?.value, resources);
     if (!granted.ok) return granted;
 
-    const [registration, now] = [client.value, clock.now()];
-    const grant: Grant = { ...granted.value, registration, scope: granted.value.scope.toString() };
-    const sign = async (): Promise<IssuedToken> => {
-      const facts = { registration, ...granted.value, issuedAt: now, tokenId: ids.uuid() };
-      const claims = policy.claimsOf(facts);
-      const accessToken = await signer.sign(claims);
-      return { accessToken, claims, scope: grant.scope, expiresInSeconds: claims.exp - now };
-    };
-    const issued = reuse === undefined ? await sign() : await reuse.issue(grant, now, sign);
-    if (issued.accessToken.length > TOKEN_LENGTH_MAX) {
+    const [registration, issuedAt] = [client.value, clock.now()];
+    const claims = policy.claimsOf({ registration, ...granted.value, issuedAt, tokenId: ids.uuid() });
+    const accessToken = await signer.sign(claims);
+    if (accessToken.length > TOKEN_LENGTH_MAX) {
       return refused(resources.length === 0 ? 'scope_too_long' : 'resources_too_long', registration.clientId);
     }
-    return success(issued);
+    return success({
+      accessToken,
+      claims,
+      scope: granted.value.scope.toString(),
+      expiresInSeconds: claims.exp - issuedAt,
+    });
   }
 
   #record(outcome: Result<IssuedToken, Refusal>, { requestId, remoteAddress }: RequestOrigin): Promise<void> {
@@ -112,16 +93,15 @@ export class IssueToken {
       const client = clientId !== undefined && { client_id: clientId };
       return auditLog.record({ event: 'token_refused', at: clock.now(), reason, ...client, ...origin });
     }
-    const { isReused, claims, scope } = outcome.value;
+    const { claims, scope } = outcome.value;
     const { iat, sub, jti, exp } = claims;
     return auditLog.record({
       event: 'token_issued',
-      at: isReused ? clock.now() : iat,
+      at: iat,
       client_id: sub,
       token_id: jti,
       scope,
       expires_at: exp,
-      ...(isReused && { reused: true }),
       ...origin,
     });
   }

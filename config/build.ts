@@ -23,10 +23,8 @@ import { federatedJwt } from './features/federated-jwt.ts';
 import { keyDirectory } from './features/key-directory.ts';
 import { onePort } from './features/one-port.ts';
 import { privateKeyJwt } from './features/private-key-jwt.ts';
-import { proxyProtocol } from './features/proxy-protocol.ts';
 import { statusPage } from './features/status-page.ts';
 import { tls } from './features/tls.ts';
-import { tokenReuse } from './features/token-reuse.ts';
 import { type Core, createCore, PARTS } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
 
@@ -88,10 +86,9 @@ export async function buildService(configuration: Configuration, given: Given = 
       private_key_jwt: add(await privateKeyJwt(configuration, core))?.method,
       federated_jwt: add(federatedJwt(configuration, core))?.method,
     });
-    registerUseCases(core, settings, add(tokenReuse(settings, core))?.tokens);
+    registerUseCases(core, settings);
     add(exampleResource(settings));
-    add(proxyProtocol(settings, core));
-    add(await tls(configuration, core));
+    add(tls(configuration, core));
     add(statusPage(configuration, core, checks, keys));
     const managementRoutes = managementRoutesOf(core, checks, keys, features);
     add(onePort(settings, managementRoutes));

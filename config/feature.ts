@@ -1,4 +1,4 @@
-import type { ConnectionLayer } from '../adapters/http/server/http-server.ts';
+import type { Tls } from '../adapters/http/server/http-server.ts';
 import type { Route } from '../adapters/http/server/koa-application.ts';
 import type { Measure } from '../adapters/prom-client/metric-values.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
@@ -9,8 +9,8 @@ export interface Feature {
   /** On the public port. */
   readonly routes?: readonly Route[];
   readonly managementRoutes?: readonly Route[];
-  /** What comes before HTTP on the public port. */
-  readonly layer?: ConnectionLayer;
+  /** Of the public port. */
+  readonly tls?: Tls;
   /** Gets the line of each request to the public port. */
   readonly counter?: RequestCounter;
   /** Of `/readyz`. */

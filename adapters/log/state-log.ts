@@ -16,7 +16,6 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   schema_shared: 'warn',
   search_path_unsafe: 'warn',
   connection_failed: 'warn',
-  proxy_header_refused: 'warn',
 };
 
 /** Takes changes of state. Never throws. */

@@ -2,8 +2,6 @@
 export const METRIC_HELP = {
   auth_tls_certificate_expires_at_seconds: 'When the certificate of the public port expires, in seconds since 1970.',
   auth_tls_handshakes_failed_total: 'TLS handshakes that failed.',
-  auth_reusable_tokens: 'Tokens that are issued again for the same request.',
-  auth_proxy_headers_refused_total: 'Connections from trusted proxies that were closed because of their PROXY header.',
   auth_used_assertions: 'Used assertions of clients that are kept, so that none is used again.',
   auth_issuer_key_sets: 'Key sets of trusted issuers: current, stale (the last attempt to fetch it failed), or absent.',
   auth_refusal_records: 'Refused requests that can be looked up.',

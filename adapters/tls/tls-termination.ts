@@ -1,6 +1,5 @@
 import { constants } from 'node:crypto';
-import type { Socket } from 'node:net';
-import { createServer, type TLSSocket } from 'node:tls';
+import type { Server, TlsOptions } from 'node:tls';
 import { PeriodicTask } from '../../application/periodic-task.ts';
 import type { Dependency, Readiness } from '../../application/ports/health-check.ts';
 import type { Result } from '../../domain/result.ts';
@@ -12,14 +11,12 @@ const HANDSHAKE_MS = 10_000;
 /** How often the files are read, in milliseconds. */
 const LOOK_EVERY_MS = 10_000;
 
-type Change =
-  | {
-      readonly event: 'tls_certificate_loaded';
-      readonly names: string | undefined;
-      readonly expires_at: string;
-      readonly problem?: string;
-    }
-  | { readonly event: 'tls_certificate_unusable'; readonly problem: string };
+interface Change {
+  readonly event: 'tls_certificate_loaded' | 'tls_certificate_unusable';
+  readonly names?: string | undefined;
+  readonly expires_at?: string;
+  readonly problem?: string;
+}
 
 interface TlsTerminationParts {
   readonly first: ServerCertificate;
@@ -31,33 +28,24 @@ interface TlsTerminationParts {
 }
 
 /**
- * TLS 1.2 and 1.3 in front of HTTP/1.1 (RFC 8446, RFC 9325). The files are read every 10 s and when `reload` is called. While the new ones
- * are not usable, the certificate from before is used. A handshake has 10 s, and counts as a connection of the server.
- *
- * Not `https.createServer`: it does not say which connection a handshake was on, which a PROXY header and the end of the server need.
+ * TLS 1.2 and 1.3 on a server of Node.js (RFC 8446, RFC 9325). The files are read every 10 s and when `reload` is called. While the new ones
+ * are not usable, the certificate from before is used.
  */
 export class TlsTermination implements Dependency {
   readonly name = 'tls certificate';
+  readonly options: TlsOptions;
   readonly #parts: TlsTerminationParts;
-  readonly #server;
-  /** What follows each handshake, by the addresses and ports of its connection. */
-  readonly #handshakes = new Map<string, (secure: TLSSocket) => void>();
   readonly #looks: PeriodicTask;
+  #server: Server | undefined;
   #current: ServerCertificate;
-  #suspected: string | undefined;
+  #found: string | undefined;
   #problem: string | undefined;
   #failed = 0;
 
   constructor(parts: TlsTerminationParts) {
     this.#parts = parts;
     this.#current = parts.first;
-    const options = { handshakeTimeout: HANDSHAKE_MS, ALPNProtocols: ['http/1.1'] };
-    this.#server = createServer({ ...contextOf(parts.first), ...options });
-    this.#server.on('secureConnection', (socket) => this.#handshakes.get(connectionOf(socket))?.(socket));
-    this.#server.on('tlsClientError', (_fault, socket) => {
-      this.#failed += 1;
-      socket.destroy();
-    });
+    this.options = { ...contextOf(parts.first), handshakeTimeout: HANDSHAKE_MS, ALPNProtocols: ['http/1.1'] };
     this.#looks = new PeriodicTask(async () => {
       this.#look('again');
       return parts.lookEveryMs ?? LOOK_EVERY_MS;
@@ -73,8 +61,12 @@ export class TlsTermination implements Dependency {
     return this.#current.expiresAt;
   }
 
-  /** Begins to look for new files. */
-  async start(): Promise<void> {
+  /** Follows the files for a server that was created with `options`. */
+  async attach(server: Server): Promise<void> {
+    this.#server = server;
+    server.on('tlsClientError', () => {
+      this.#failed += 1;
+    });
     this.#report();
     await this.#looks.start();
   }
@@ -94,48 +86,23 @@ export class TlsTermination implements Dependency {
     this.#looks.close();
   }
 
-  readonly layer = <Accepted extends { readonly socket: Socket }>(
-    accepted: Accepted,
-    next: (ready: Accepted) => void,
-  ): void => {
-    const { socket } = accepted;
-    const connection = connectionOf(socket);
-    const proceed = (secure: TLSSocket) => {
-      this.#handshakes.delete(connection);
-      next({ ...accepted, socket: secure });
-    };
-    this.#handshakes.set(connection, proceed);
-    socket.once('close', () => {
-      // Another connection may have the same port by now.
-      if (this.#handshakes.get(connection) === proceed) this.#handshakes.delete(connection);
-    });
-    // As on a server of Node's for TLS: a client that ends within its handshake is disconnected.
-    socket.allowHalfOpen = false;
-    this.#server.emit('connection', socket);
-  };
-
   /** The two files are replaced one after the other, so that a problem counts when it is found again. */
   #look(counts: 'at once' | 'again'): void {
     const read = this.#parts.read();
-    if (!read.ok) {
-      const found = `${read.problem.join('; ')}; the certificate from before is used`;
-      const isNew = found !== this.#problem && (counts === 'at once' || found === this.#suspected);
-      this.#suspected = found;
-      if (!isNew) return;
-      this.#problem = found;
-      this.#parts.onChange({ event: 'tls_certificate_unusable', problem: found });
-      return;
-    }
-    const { chain, key } = read.value;
-    const isSame = chain === this.#current.chain && key === this.#current.key;
-    const isRepaired = this.#problem !== undefined;
-    this.#suspected = undefined;
-    this.#problem = undefined;
-    if (!isSame) {
-      this.#server.setSecureContext(contextOf(read.value));
+    const found = read.ok ? undefined : `${read.problem.join('; ')}; the certificate from before is used`;
+    const isCertain = counts === 'at once' || found === undefined || found === this.#found;
+    const before = this.#problem;
+    this.#found = found;
+    if (isCertain) this.#problem = found;
+    if (read.ok) {
+      const { chain, key } = read.value;
+      const isSame = chain === this.#current.chain && key === this.#current.key;
+      if (!isSame) this.#server?.setSecureContext(contextOf(read.value));
       this.#current = read.value;
+      if (!isSame || before !== undefined) this.#report();
+    } else if (this.#problem !== undefined && this.#problem !== before) {
+      this.#parts.onChange({ event: 'tls_certificate_unusable', problem: this.#problem });
     }
-    if (!isSame || isRepaired) this.#report();
   }
 
   #report(): void {
@@ -154,8 +121,4 @@ export class TlsTermination implements Dependency {
 /** Without renegotiation, which costs a caller little and the service a handshake (RFC 9325 section 3.5). */
 function contextOf({ chain, key }: ServerCertificate) {
   return { cert: chain, key, minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_RENEGOTIATION } as const;
-}
-
-function connectionOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
-  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

@@ -34,8 +34,6 @@ type TokenEvent = TokenRequest &
         /** The granted scopes. After 2,000 characters it is cut, and ends with an ellipsis. */
         readonly scope: string;
         readonly expires_at: number;
-        /** An earlier token was issued again (TOKEN_REUSE_SECONDS). */
-        readonly reused?: true;
       })
     // An unknown id may be a secret in the wrong field.
     | (Partial<OfClient> & {

@@ -69,7 +69,7 @@ export function publicServer(
     publicPrefix: isPublic ? WELL_KNOWN : undefined,
     onRefusal: recordRefusedTokenRequests(core.resolve(PARTS.auditLog), core.resolve(PARTS.clock), settings.BASE_URL),
     connectionsMax: connectionsMax(settings),
-    layers: features.flatMap(({ layer }) => layer ?? []),
+    tls: features.find(({ tls }) => tls)?.tls,
   } satisfies HttpServerParts;
   const server = create(parts);
   metrics.measureHttp(server, parts);

@@ -1,6 +1,6 @@
 import { AuthenticateClient, type AuthenticationStrategies } from '../../application/authenticate-client.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
-import { IssueToken, type TokenReuse } from '../../application/issue-token.ts';
+import { IssueToken } from '../../application/issue-token.ts';
 import { TokenSigner } from '../../application/token-signer.ts';
 import { sendOnlySecrets } from '../../domain/authentication-method.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
@@ -25,7 +25,7 @@ export function registerAuthentication(
 }
 
 /** The use cases that issue and verify tokens. */
-export function registerUseCases(core: Core, settings: Settings, reuse: TokenReuse | undefined): void {
+export function registerUseCases(core: Core, settings: Settings): void {
   part(core, PARTS.issueToken, () => {
     const policy = new TokenPolicy(tokenPolicyOptions(settings));
     return new IssueToken({
@@ -35,7 +35,6 @@ export function registerUseCases(core: Core, settings: Settings, reuse: TokenReu
       clock: core.resolve(PARTS.clock),
       ids: core.resolve(PARTS.ids),
       auditLog: core.resolve(PARTS.auditLog),
-      reuse,
     });
   });
   part(core, PARTS.authorizeRequest, () => {

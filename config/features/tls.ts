@@ -8,24 +8,19 @@ import { type Core, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 
 /** `TLS_CERT_FILE` and `TLS_KEY_FILE`: TLS on the public port, for those who have no proxy. */
-export async function tls({ settings, certificate: first }: Configuration, core: Core): Promise<Feature | undefined> {
+export function tls({ settings, certificate: first }: Configuration, core: Core): Feature | undefined {
   const { TLS_CERT_FILE: chainFile = '', TLS_KEY_FILE: keyFile = '', BASE_URL: baseUrl } = settings;
   if (first === undefined) return undefined;
   const read = () => readFiles(chainFile, keyFile);
-  const termination = new TlsTermination({
-    ...{ first, read, baseUrl },
-    onChange: createStateLog(core.resolve(PARTS.log)),
-  });
-  await termination.start();
+  const termination = new TlsTermination({ first, read, baseUrl, onChange: createStateLog(core.resolve(PARTS.log)) });
   return {
-    layer: termination.layer,
+    tls: termination,
     checks: [termination],
     reload: termination.reload,
     close: () => termination.close(),
     metrics(values) {
-      const { expiresAt, failed } = termination;
-      values.gauge('auth_tls_certificate_expires_at_seconds', expiresAt.getTime() / 1_000);
-      values.total('auth_tls_handshakes_failed_total', failed);
+      values.gauge('auth_tls_certificate_expires_at_seconds', termination.expiresAt.getTime() / 1_000);
+      values.total('auth_tls_handshakes_failed_total', termination.failed);
     },
   };
 }

@@ -67,22 +67,6 @@ export const FEATURE_GROUPS = {
         .describe('order of the fields of a location'),
     },
   }),
-  'token-reuse': settingsGroup({
-    rows: {
-      TOKEN_REUSE_SECONDS: wholeNumber(0, 3_600)
-        .default(0)
-        .describe(
-          'for how long a request for the same client, scopes and resources gets the [same ' +
-            'token](operate.md#issuing-a-token-again) again; at most half of `TOKEN_LIFETIME_SECONDS`. `0`: each ' +
-            'request gets a new one',
-        ),
-    },
-    rules(_given, values: { TOKEN_REUSE_SECONDS: number; TOKEN_LIFETIME_SECONDS?: number } | undefined) {
-      const { TOKEN_REUSE_SECONDS: reuse = 0, TOKEN_LIFETIME_SECONDS: lifetime = 0 } = values ?? {};
-      const rule = 'must be at most half of TOKEN_LIFETIME_SECONDS, so that each token is still valid for a while';
-      return refuse(reuse > lifetime / 2, 'TOKEN_REUSE_SECONDS', rule);
-    },
-  }),
   'status-page': settingsGroup({
     rows: {
       MANAGEMENT_TOKEN: managementToken()
@@ -118,19 +102,6 @@ export const FEATURE_GROUPS = {
             'for [platforms with one port](operate.md#platforms-with-one-port). With `MANAGEMENT_TOKEN` also ' +
             'the other paths of the management port, for the operator only',
         ),
-    },
-  }),
-  'proxy-protocol': settingsGroup({
-    rows: {
-      PROXY_PROTOCOL: trueOrFalse()
-        .default(false)
-        .describe(
-          '`true`: each connection from `TRUSTED_PROXIES` must begin with a [PROXY ' +
-            'header](operate.md#the-proxy-protocol), version 1 or 2, which names the client',
-        ),
-    },
-    rules({ PROXY_PROTOCOL: isOn, TRUSTED_PROXIES: proxies }) {
-      return refuse(isOn === 'true' && !proxies, 'TRUSTED_PROXIES', 'is required if PROXY_PROTOCOL is true');
     },
   }),
   tls: settingsGroup({

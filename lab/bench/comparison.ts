@@ -132,13 +132,11 @@ async function startCandidates(
   const withoutCache = { environment: { CLIENT_SECRET_CACHE_MAX: '0' } };
   const node = '@node-oauth/oauth2-server';
   const es256 = { environment: { TOKEN_SIGNING_ALG: 'ES256' } };
-  const reuse = { environment: { TOKEN_REUSE_SECONDS: '60' } };
   const [pool, replicas, withKeys] = [await databases.create(), await databases.create(), await databases.create()];
   return [
     await startInMemory('this service, memory', hashed, opened),
     await startInMemory('this service, memory, ES256', hashed, opened, es256),
     await startSigningServer('one process of bare node:http, ES256: no server does less', 'ES256', opened),
-    await startInMemory('this service, memory, TOKEN_REUSE_SECONDS=60', hashed, opened, reuse),
     await startOnSqlite('this service, SQLite', hashed, opened),
     await startOnPostgres('this service, PostgreSQL', pool, hashed, opened, { services }),
     await startOnPostgres('this service, PostgreSQL, ES256', await databases.create(), hashed, opened, {

@@ -4,17 +4,16 @@ import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import { AuthorizeRequest, type ExpectedToken, OWN_CLIENT } from '../../application/authorize-request.ts';
 import { Batches } from '../../application/batches.ts';
-import { type IssuedToken, IssueToken, type TokenRequest, type TokenReuse } from '../../application/issue-token.ts';
+import { IssueToken, type TokenRequest } from '../../application/issue-token.ts';
 import type { KeyRing } from '../../application/keys/key-ring.ts';
 import type { SecretCredentials } from '../../application/ports/client-credentials.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
-import type { KeyProvider, SigningKey } from '../../application/ports/key-provider.ts';
+import type { KeyProvider } from '../../application/ports/key-provider.ts';
 import { costsIn, followCosts } from '../../application/storage-figures.ts';
-import { IssuedTokens } from '../../application/token-reuse/issued-tokens.ts';
 import { TokenSigner } from '../../application/token-signer.ts';
 import { type AccessTokenClaims, scopesOf, TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
-import { ClientRegistration, type ClientRegistrationFields } from '../../domain/client-registration.ts';
+import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
 import { Scope } from '../../domain/scope.ts';
 import { TokenPolicy, type TokenPolicyOptions } from '../../domain/token-policy.ts';
 import { A_CALLER } from '../support/a-caller.ts';
@@ -61,11 +60,10 @@ describe('tokens that are issued', () => {
     readonly resources?: readonly string[];
     readonly signer?: Pick<TokenSigner, 'sign'>;
     readonly auditNeed?: 'required';
-    readonly reuse?: TokenReuse;
   }
 
   /** The use case with the service's own in-memory adapters, and a count of the expensive steps. */
-  function world({ policy, client, clients, resources = RESOURCES, signer, auditNeed, reuse }: WorldOptions = {}) {
+  function world({ policy, client, clients, resources = RESOURCES, signer, auditNeed }: WorldOptions = {}) {
     const count = { lookUps: 0, verifications: 0 };
     const ids = new RandomIdGenerator();
     const clock = new FixedClock(NOW);
@@ -92,7 +90,6 @@ describe('tokens that are issued', () => {
       clock,
       ids,
       auditLog,
-      reuse,
     });
     return { issueToken, auditLog, clock, count };
   }
@@ -295,18 +292,6 @@ describe('tokens that are issued', () => {
       clock.advance(5);
       await issueToken.execute(requestOf({ ...request }));
       expect(auditLog.events()).toStrictEqual([{ event: 'token_refused', at: NOW + 5, ...event, ...ORIGIN }]);
-    });
-
-    it('records a token that is issued again as such, at the time of that request', async () => {
-      const here = world({ reuse: new IssuedTokens({ keys, seconds: 60 }) });
-      const { accessToken, claims } = await issued(here);
-      here.clock.advance(7);
-      expect(await issued(here)).toMatchObject({ accessToken, expiresInSeconds: 293 });
-      const token = { client_id: CLIENT.clientId, token_id: claims.jti, scope: 'read write', expires_at: NOW + 300 };
-      expect(here.auditLog.events()).toEqual([
-        { event: 'token_issued', at: NOW, ...token, ...ORIGIN },
-        { event: 'token_issued', at: NOW + 7, ...token, reused: true, ...ORIGIN },
-      ]);
     });
 
     it('records the refusal of a client that is locked, and of one whose registration is broken', async () => {
@@ -636,145 +621,6 @@ describe('AuthorizeRequest', () => {
     const unreachable = { verificationKey: () => Promise.reject(outage) };
     const authorizeRequest = new AuthorizeRequest(unreachable, new FixedClock(NOW), { issuer: ISSUER });
     await expect(authorizeRequest.execute({ token: await signer.sign(CLAIMS) })).rejects.toBe(outage);
-  });
-});
-
-describe('tokens that are issued again', () => {
-  const FIELDS = { id: '1', clientId: 'billing', clientSecret: '$2b$04$x', clientName: 'Billing', scope: 'read write' };
-  const NOW = 1_795_000_000;
-
-  function registered(change: Partial<ClientRegistrationFields> = {}): ClientRegistration {
-    const registration = ClientRegistration.of({ ...FIELDS, ...change });
-    if (!registration.ok) throw new Error('the fields are wrong');
-    return registration.value;
-  }
-
-  function suite(seconds = 60, max?: number) {
-    const key = { kid: 'first' };
-    let signed = 0;
-    const keys = { signingKey: async () => key as SigningKey };
-    const tokens = new IssuedTokens({ keys, seconds, ...(max !== undefined && { max }) });
-    const issue = (
-      change: {
-        now?: number;
-        registration?: ClientRegistration;
-        scope?: string;
-        resources?: string[];
-        more?: object;
-      } = {},
-    ) => {
-      const { now = NOW, registration = registered(), scope = 'read', resources = [], more } = change;
-      return tokens.issue({ registration, scope, resources, ...more }, now, async () => {
-        signed += 1;
-        const claims = { iat: now, exp: now + 300, jti: `token ${signed}` };
-        return { accessToken: `jws ${signed}`, claims, scope, expiresInSeconds: 300 } as unknown as IssuedToken;
-      });
-    };
-    return { tokens, key, issue };
-  }
-
-  it('issues the same token for the same request, with the time that remains', async () => {
-    const { issue } = suite();
-    const first = await issue();
-    expect(await issue({ now: NOW + 59 })).toEqual({ ...first, expiresInSeconds: 241, isReused: true });
-  });
-
-  it.each<[string, Parameters<ReturnType<typeof suite>['issue']>[0]]>([
-    ['when the time is over', { now: NOW + 60 }],
-    ['when the clock was set back', { now: NOW - 1 }],
-    ['for other scopes', { scope: 'write' }],
-    ['for a resource', { resources: ['https://api.example'] }],
-    ['for anything else that is granted', { more: { details: 'x' } }],
-    ['for another client with the same scopes', { registration: registered({ id: '2', clientId: 'shop' }) }],
-    ['once the secret has changed', { registration: registered({ clientSecret: '$2b$04$y' }) }],
-    ['once the registered scopes have changed', { registration: registered({ scope: 'read' }) }],
-    ['once the client has a claim', { registration: registered({ claims: { tenant: 'a' } }) }],
-    ['once the client has another lifetime', { registration: registered({ tokenLifetimeSeconds: 200 }) }],
-    ['once a resource has other scopes', { registration: registered({ resources: ['https://api.example'] }) }],
-    ['once the client has another name', { registration: registered({ clientName: 'Other' }) }],
-    ['once the client was removed and added again', { registration: registered({ id: '2' }) }],
-  ])('issues a new token %s', async (_name, change) => {
-    const { issue } = suite();
-    const first = await issue();
-    const second = await issue(change);
-    expect(second.accessToken).not.toBe(first.accessToken);
-    expect(second.isReused).toBeUndefined();
-  });
-
-  it('issues a token again for half of its lifetime at most', async () => {
-    const { tokens } = suite();
-    const registration = registered({ tokenLifetimeSeconds: 10 });
-    const sign = async () => ({ accessToken: 'jws', claims: { iat: NOW, exp: NOW + 10 } }) as unknown as IssuedToken;
-    const issueAt = (now: number) => tokens.issue({ registration, scope: 'read', resources: [] }, now, sign);
-    await issueAt(NOW);
-    expect(await issueAt(NOW + 4)).toMatchObject({ isReused: true, expiresInSeconds: 6 });
-    expect((await issueAt(NOW + 5)).isReused).toBeUndefined();
-  });
-
-  it('issues a new token once another key signs, and none of the key before again', async () => {
-    const { issue, key } = suite();
-    await issue();
-    key.kid = 'second';
-    expect((await issue()).accessToken).toBe('jws 2');
-    key.kid = 'first';
-    expect((await issue()).accessToken).toBe('jws 3');
-  });
-
-  it('does not keep a token if the key changed while it was signed', async () => {
-    let asked = 0;
-    const keys = {
-      async signingKey() {
-        asked += 1;
-        return { kid: `key ${asked}` } as SigningKey;
-      },
-    };
-    const tokens = new IssuedTokens({ keys, seconds: 60 });
-    const grant = { registration: registered(), scope: 'read', resources: [] };
-    await tokens.issue(grant, NOW, async () => ({ accessToken: 'jws' }) as IssuedToken);
-    expect(tokens.size).toBe(0);
-  });
-
-  it('keeps nothing of a signature that fails', async () => {
-    const { tokens } = suite();
-    const grant = { registration: registered(), scope: 'read', resources: [] };
-    const fault = new Error('no key');
-    await expect(tokens.issue(grant, NOW, () => Promise.reject(fault))).rejects.toBe(fault);
-    expect(tokens.size).toBe(0);
-  });
-
-  it('keeps no more than its bound, and evicts the oldest token', async () => {
-    const { tokens, issue } = suite(60, 2);
-    for (const scope of ['a', 'b', 'c']) await issue({ scope });
-    expect(tokens.size).toBe(2);
-    expect((await issue({ scope: 'c' })).isReused).toBe(true);
-    expect((await issue({ scope: 'a' })).isReused).toBeUndefined();
-  });
-
-  it('drops what is too old when another token is kept', async () => {
-    const { tokens, issue } = suite();
-    for (const scope of ['a', 'b']) await issue({ scope });
-    await issue({ scope: 'c', now: NOW + 60 });
-    expect(tokens.size).toBe(1);
-  });
-
-  it('takes scopes in another order for the same request', async () => {
-    const { issue } = suite();
-    await issue({ scope: 'read write' });
-    expect((await issue({ scope: 'write read' })).isReused).toBe(true);
-  });
-
-  it('keeps no token that is too long to be issued', async () => {
-    const tokens = new IssuedTokens({ keys: { signingKey: async () => ({ kid: 'k' }) as SigningKey }, seconds: 60 });
-    const grant = { registration: registered(), scope: 'read', resources: [] };
-    await tokens.issue(
-      grant,
-      NOW,
-      async () => ({ accessToken: 'x'.repeat(TOKEN_LENGTH_MAX + 1), claims: { iat: NOW } }) as IssuedToken,
-    );
-    expect(tokens.size).toBe(0);
-    const longest = { accessToken: 'x'.repeat(TOKEN_LENGTH_MAX), claims: { iat: NOW } } as IssuedToken;
-    await tokens.issue(grant, NOW, async () => longest);
-    expect(tokens.size).toBe(1);
   });
 });
 

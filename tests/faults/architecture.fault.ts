@@ -90,10 +90,6 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/tracing/planted-koa.ts',
     text: "import type Koa from 'koa';\nexport type Planted = Koa;",
   },
-  'proxy-protocol-uses-its-own-packages': {
-    file: 'adapters/proxy-protocol/planted-koa.ts',
-    text: "import type Koa from 'koa';\nexport type Planted = Koa;",
-  },
   'tls-uses-its-own-packages': {
     file: 'adapters/tls/planted-koa.ts',
     text: "import type Koa from 'koa';\nexport type Planted = Koa;",

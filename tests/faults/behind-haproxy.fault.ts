@@ -9,7 +9,6 @@ import { connect } from 'node:tls';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
-import { send } from '../support/http.ts';
 import { where } from '../support/installed.ts';
 import { followProgram } from '../support/program.ts';
 import { startServiceProcess } from '../support/service-process.ts';
@@ -63,8 +62,6 @@ async function statusFrom(localAddress: string, port: number, ca?: string): Prom
   });
 }
 
-const PROXY = { PROXY_PROTOCOL: 'true' };
-
 where(HAS_HAPROXY, describe)('behind HAProxy', () => {
   const authority = new CertificateAuthority();
   afterAll(() => authority[Symbol.dispose]());
@@ -72,38 +69,7 @@ where(HAS_HAPROXY, describe)('behind HAProxy', () => {
   const TLS = { TLS_CERT_FILE: certificate, TLS_KEY_FILE: key, BASE_URL: 'https://auth.test' };
   const verified = `ssl verify required ca-file ${authority.file} sni str(auth.test) verifyhost auth.test`;
 
-  it.each([
-    ['send-proxy', 'send-proxy', PROXY, 'tcp', 'plain'],
-    ['send-proxy-v2', 'send-proxy-v2', PROXY, 'tcp', 'plain'],
-    [
-      'send-proxy-v2 with TLVs, for requests',
-      'send-proxy-v2 proxy-v2-options unique-id,crc32c',
-      PROXY,
-      'http',
-      'plain',
-    ],
-    ['send-proxy and TLS to the service', `send-proxy ${verified}`, { ...PROXY, ...TLS }, 'http', 'plain'],
-    ['send-proxy-v2 and TLS of the client', 'send-proxy-v2', { ...PROXY, ...TLS }, 'tcp', 'tls'],
-  ])('the log has the address of the client: %s', async (_name, server, settings, mode, client) => {
-    // On a busy machine, checks take more than their interval: HAProxy must not give the server up.
-    await using balancer = await behindHaproxy(`${server} check inter 100ms fall 10000`, settings, mode);
-    const ca = client === 'tls' ? authority.file : undefined;
-    await until(
-      () =>
-        statusFrom('127.0.0.1', balancer.port, ca).then(
-          (status) => status === 401,
-          () => false,
-        ),
-      'HAProxy answers',
-    );
-    for (const address of ['127.0.0.2', '127.0.0.3']) expect(await statusFrom(address, balancer.port, ca)).toBe(401);
-    await until(() => balancer.addresses().includes('127.0.0.3'), 'both are logged');
-    expect(balancer.addresses().slice(-2)).toEqual(['127.0.0.2', '127.0.0.3']);
-    // Its health checks say LOCAL, and are no reason for a line.
-    expect(balancer.service.program.stdout()).not.toContain('proxy_header_refused');
-  });
-
-  it('TLS to the service without a PROXY header takes the address of X-Forwarded-For', async () => {
+  it('TLS to the service takes the address of X-Forwarded-For', async () => {
     await using balancer = await behindHaproxy(`${verified}\n  option forwardfor`, TLS, 'http');
     await until(
       () =>
@@ -114,18 +80,6 @@ where(HAS_HAPROXY, describe)('behind HAProxy', () => {
       'HAProxy answers',
     );
     await until(() => balancer.addresses().includes('127.0.0.2'), 'it is logged');
-  });
-
-  it('without send-proxy nothing is answered, and the log says why', async () => {
-    await using balancer = await behindHaproxy('', PROXY);
-    const closed = () =>
-      send(balancer.url, '/').then(
-        () => false,
-        () => balancer.service.program.stdout().includes('"event":"proxy_header_refused"'),
-      );
-    await until(closed, 'the connection is closed, and the log has the line');
-    const line = /"remote_address":"127.0.0.1","problem":"missing or malformed"/;
-    expect(balancer.service.program.stdout()).toMatch(line);
   });
 
   it('SIGHUP makes the service serve the new certificate', async () => {

@@ -1,5 +1,5 @@
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Backend } from '../support/balancer.ts';
@@ -38,9 +38,7 @@ const OF_HAPROXY: Tool = {
 /** Samples that a test can start. */
 export const PROXIES = {
   'nginx.conf': OF_NGINX,
-  'nginx-stream.conf': OF_NGINX,
   'haproxy.cfg': OF_HAPROXY,
-  'haproxy-tcp.cfg': OF_HAPROXY,
   Caddyfile: {
     program: 'caddy',
     check: (file) => ['validate', '--adapter', 'caddyfile', '--config', file],
@@ -51,9 +49,8 @@ export const PROXIES = {
 /** Why a sample cannot be tried here; undefined if it can. */
 export function missingFor(sample: keyof typeof PROXIES): string | undefined {
   const { program } = PROXIES[sample];
-  if (spawnSync(program, [program === 'caddy' ? 'version' : '-v']).status !== 0) return `${program} is not installed`;
-  const hasModule = globSync('/etc/nginx/modules-enabled/*stream*').length > 0;
-  return sample === 'nginx-stream.conf' && !hasModule ? 'the module "stream" of nginx is not installed' : undefined;
+  const isInstalled = spawnSync(program, [program === 'caddy' ? 'version' : '-v']).status === 0;
+  return isInstalled ? undefined : `${program} is not installed`;
 }
 
 /** A sample of deploy/proxies with a certificate, files and ports of a test. */

@@ -15,8 +15,7 @@ const CALLER = '127.0.0.99';
 const FORGED = '192.0.2.66';
 const CALLERS = 8;
 /** From before a replica is stopped until after it has ended. */
-const DRIVEN = ['nginx.conf', 'haproxy.cfg', 'nginx-stream.conf', 'haproxy-tcp.cfg'] as const;
-const PASSES_ON_CONNECTIONS = /stream|tcp/;
+const DRIVEN = ['nginx.conf', 'haproxy.cfg'] as const;
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -80,7 +79,6 @@ describe('deploy/proxies', () => {
       async () => {
         const backend = { port: await freePort(), managementPort: await freePort() };
         using proxy = await DeployedProxy.prepare(name, backend);
-        const { certificate: TLS_CERT_FILE, key: TLS_KEY_FILE } = proxy.certificate;
         const replicas: Program[] = [];
         const shared = await sealedKeysIn(database);
         try {
@@ -94,7 +92,6 @@ describe('deploy/proxies', () => {
                 ...shared,
                 KEY_PUBLICATION_SECONDS: '1',
                 SHUTDOWN_GRACE_MS: '5000',
-                ...(PASSES_ON_CONNECTIONS.test(name) && { PROXY_PROTOCOL: 'true', TLS_CERT_FILE, TLS_KEY_FILE }),
               }),
             );
           }

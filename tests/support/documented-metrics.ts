@@ -13,9 +13,6 @@ export const METRICS_OF_POSTGRES: readonly string[] = [
 
 /** What only a service with TLS, the PROXY protocol or health on the public port has: their tests ask for it. */
 export const METRICS_OF_CONNECTIONS: readonly string[] = [
-  'auth_proxy_headers_refused_total',
-  'auth_reusable_tokens',
-  'auth_reusable_tokens_max',
   'auth_tls_certificate_expires_at_seconds',
   'auth_tls_handshakes_failed_total',
 ];

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import type { HttpReason } from '../server/http-reasons.ts';
 
@@ -91,17 +90,9 @@ export function releaseHeaderFields(request: IncomingMessage): void {
   request.rawTrailers = [];
 }
 
-/** What a proxy has said of a connection before HTTP began. */
-const namedAddresses = new WeakMap<Socket, string>();
-
-/** The connection comes from this address, whatever its socket says. */
-export function nameAddress(socket: Socket, address: string): void {
-  namedAddresses.set(socket, address);
-}
-
 /** The address that a connection comes from; IPv4 also where the system writes it as IPv6. */
 export function connectionAddress({ socket }: Pick<IncomingMessage, 'socket'>): string {
-  return withoutMapping(namedAddresses.get(socket) ?? socket.remoteAddress ?? 'disconnected');
+  return withoutMapping(socket.remoteAddress ?? 'disconnected');
 }
 
 /** The IPv4 address behind an IPv4-mapped one (RFC 4291 section 2.5.5.2); any other address as it is. */

@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { TlsOptions, Server as TlsServer } from 'node:tls';
 import type { HttpLoad } from '../../../application/ports/telemetry.ts';
-import { HEADER_FIELDS, nameAddress, releaseHeaderFields } from '../parsing/request-head.ts';
+import { HEADER_FIELDS, releaseHeaderFields } from '../parsing/request-head.ts';
 import { type ApplicationParts, createApplication } from './koa-application.ts';
 import { ListeningSockets, type ListenOptions } from './listening-sockets.ts';
 import { answerParserError, type Connection, endConnection, refuseTunnel } from './parser-errors.ts';
@@ -32,26 +34,19 @@ const FIRST_BYTE_MS = 500;
 /** Milliseconds to send the last responses, once the drain time is over. */
 const LAST_RESPONSES_MS = 1_000;
 
-/** A connection before HTTP is read from it. */
-export interface Accepted {
-  readonly socket: Socket;
-  /** Where the client is, if a layer knows it better than the socket. */
-  readonly address?: string | undefined;
+/** What makes it a server with TLS. */
+export interface Tls {
+  readonly options: TlsOptions;
+  /** Called once with the server, which may get another certificate later. */
+  attach(server: TlsServer): void;
 }
-
-/**
- * What comes first on each accepted connection, such as TLS. Calls `next` once, with the socket that HTTP is read from, or destroys the
- * socket, within a bounded time and memory. Handles the errors of its own socket.
- */
-export type ConnectionLayer = (accepted: Accepted, next: (ready: Accepted) => void) => void;
 
 type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 export interface HttpServerParts extends ApplicationParts {
   readonly timeouts: HttpTimeouts;
   readonly connectionsMax?: number;
-  /** From the accepted socket to HTTP. */
-  readonly layers?: readonly ConnectionLayer[];
+  readonly tls?: Tls | undefined;
 }
 
 /**
@@ -62,13 +57,13 @@ export interface HttpServerParts extends ApplicationParts {
  *
  * | a connection | is in | goes on |
  * |---|---|---|
- * | is accepted (listening-sockets.ts) | | beyond `connectionsMax` it is closed, otherwise it goes through the layers |
- * | is in a layer, such as TLS | #arriving | the layer calls `next`, or closes it |
+ * | is accepted (listening-sockets.ts) | | beyond `connectionsMax` it is closed |
+ * | is in the handshake of TLS | #handshakes | it ends, or the connection is closed after its `handshakeTimeout` |
  * | has no request | #connections | a request begins; before the first one 408 after `headersMs`, after others it is closed after `keepAliveMs` |
  * | has a request without a response | #connections, `response` | the response is sent; an error of the parser is answered (parser-errors.ts) |
  * | has a further request before that (`isRefused`) | as before | closed behind the response, or at the next request |
  *
- * What holds, with its test in tests/adapters/http/connections.test.ts: both sets together have `connectionsMax` at most ("closes the
+ * What holds, with its test in tests/adapters/http/connections.test.ts: both maps together have `connectionsMax` at most ("closes the
  * connections beyond its limit at once, and counts them"); a connection has one request in the application ("none of them begins");
  * once retired, each response closes its connection ("accepts requests during the grace time of a planned shutdown, …"); no caller that
  * has connected is reset by a close ("answer the callers that have connected when the server closes, …").
@@ -78,16 +73,16 @@ export class HttpServer {
   readonly #sockets: ListeningSockets;
   readonly #handle: RequestHandler;
   readonly #connections = new Map<Duplex, Connection>();
-  /** The connections on which HTTP has not begun. They count too. */
-  readonly #arriving = new Set<Socket>();
+  /** The connections in a handshake, which count too, by their addresses: Node.js does not say which socket a TLSSocket was. */
+  readonly #handshakes = new Map<string, Socket>();
   readonly #connectionsMax: number;
   #dropped = 0;
   #retired = false;
 
-  constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, layers = [], ...parts }: HttpServerParts) {
+  constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, tls, ...parts }: HttpServerParts) {
     this.#handle = createApplication(parts).callback();
     this.#connectionsMax = connectionsMax;
-    this.#server = createServer({
+    const options = {
       headersTimeout: timeouts.headersMs,
       requestTimeout: timeouts.requestMs,
       keepAliveTimeout: timeouts.keepAliveMs,
@@ -95,7 +90,8 @@ export class HttpServer {
       maxHeaderSize: HEADER_FIELDS.maxBytes,
       // Node answers a missing Host without a body; request-head.ts checks it instead.
       requireHostHeader: false,
-    });
+    };
+    this.#server = tls === undefined ? createServer(options) : createSecureServer({ ...tls.options, ...options });
     // Further fields are refused by Node.js, or before 22.23 and 24.21 dropped without a word: one more than the limit
     // shows that there were too many.
     this.#server.maxHeadersCount = HEADER_FIELDS.max + 1;
@@ -106,19 +102,26 @@ export class HttpServer {
       if (!isWaiting) socket.destroy();
     });
     this.#sockets = new ListeningSockets(this.#server);
-    const readHttp = this.#server.listeners('connection')[0] as (this: Server, socket: Socket) => void;
-    if (layers.length > 0) this.#server.off('connection', readHttp);
-    this.#server.on('connection', (socket: Socket) => {
+    // Node.js has no event before this listener of its own, which begins the handshake or reads HTTP.
+    const begin = this.#server.listeners('connection')[0] as (this: Server, socket: Socket) => void;
+    this.#server.off('connection', begin).on('connection', (socket: Socket) => {
       // Not `maxConnections`, which each listening socket would count by itself.
-      if (this.#connections.size + this.#arriving.size >= connectionsMax) {
+      if (this.#connections.size + this.#handshakes.size >= connectionsMax) {
         this.#dropped += 1;
         socket.destroy();
-      } else if (layers.length === 0) {
-        this.#remember(socket);
-      } else {
-        this.#pass(socket, layers, (ready) => readHttp.call(this.#server, ready));
+        return;
       }
+      if (tls === undefined) this.#remember(socket);
+      else this.#shakeHands(socket);
+      begin.call(this.#server, socket);
     });
+    if (tls !== undefined) {
+      this.#server.on('secureConnection', (socket: Socket) => {
+        this.#handshakes.delete(connectionOf(socket));
+        this.#remember(socket);
+      });
+      tls.attach(this.#server as Server & TlsServer);
+    }
     // An unknown expectation is ignored, as RFC 9110 section 10.1.1 allows, instead of answered 417 without a body;
     // `100-continue` is answered when the body is read.
     for (const event of ['request', 'checkContinue', 'checkExpectation']) {
@@ -138,7 +141,7 @@ export class HttpServer {
 
   get load(): HttpLoad {
     return {
-      connections: this.#connections.size + this.#arriving.size,
+      connections: this.#connections.size + this.#handshakes.size,
       connectionsMax: this.#connectionsMax,
       dropped: this.#dropped,
     };
@@ -209,30 +212,24 @@ export class HttpServer {
     socket.once('close', () => this.#connections.delete(socket));
   }
 
-  /** Leads a connection through the layers. */
-  #pass(accepted: Socket, layers: readonly ConnectionLayer[], readHttp: (socket: Socket) => void): void {
-    this.#arriving.add(accepted);
-    accepted.once('close', () => this.#arriving.delete(accepted));
-    // Its 'close' follows.
-    accepted.on('error', () => {});
-    const enter = (layer: number) => (at: Accepted) => {
-      const [next] = layers.slice(layer);
-      if (next !== undefined) return next(at, enter(layer + 1));
-      const { socket, address } = at;
-      this.#arriving.delete(accepted);
-      if (accepted.destroyed) return socket.destroy();
-      if (address !== undefined) nameAddress(socket, address);
-      readHttp(socket);
-      this.#remember(socket);
-    };
-    enter(0)({ socket: accepted });
+  #shakeHands(socket: Socket): void {
+    // The further sockets of a shared port leave this to their user: a client that ends within its handshake is disconnected.
+    socket.allowHalfOpen = false;
+    const connection = connectionOf(socket);
+    this.#handshakes.set(connection, socket);
+    // Another connection may have the same port by now.
+    socket.once('close', () => this.#handshakes.get(connection) === socket && this.#handshakes.delete(connection));
   }
 
   /** Node counts a connection without a first byte as busy. Bytes that were sent before the close have been read by now. */
   #destroySilent(): void {
-    for (const socket of this.#arriving) socket.destroy();
+    for (const socket of this.#handshakes.values()) socket.destroy();
     for (const { socket } of this.#connections.values()) if (socket.bytesRead === 0) socket.destroy();
   }
+}
+
+function connectionOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }
 
 /** Whether the next request on its connection may begin. The client may have all of a response that is not sent to its end for us. */

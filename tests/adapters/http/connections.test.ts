@@ -1080,29 +1080,4 @@ describe('memory of requests', () => {
       expect(heapBytes() - before).toBeLessThan((REQUESTS * 7_000) / 2);
     });
   });
-
-  describe('what the service keeps of a request with TOKEN_REUSE_SECONDS', () => {
-    const scope = 'a-scope-that-is-not-copied-by-chance';
-    const service = serviceForSuite({
-      environment: { TOKEN_REUSE_SECONDS: '60', TOKEN_SCOPE_CLAIM: 'true' },
-      clients: Array.from({ length: 50 + REQUESTS }, (_, number) => ({
-        client_id: `client-${number}`,
-        client_secret: '{noop}a-secret',
-        client_name: 'A client',
-        scope,
-      })),
-    });
-
-    it('is far less than its body, when it keeps the token', () =>
-      expectLittleKept((number) => {
-        const [client_id, client_secret] = [`client-${number}`, 'a-secret'];
-        return requestToken(service().url, {
-          grant_type: 'client_credentials',
-          client_id,
-          client_secret,
-          scope,
-          more: PAD,
-        });
-      }, 200));
-  });
 });

@@ -330,13 +330,6 @@ describe('settings', () => {
       },
     );
 
-    it('is no exception to the rules of what needs it', () => {
-      expect(problemsOf({ ...MEMORY, PROXY_PROTOCOL: 'true', TRUSTED_PROXIES: 'none' })).toEqual(
-        problemsOf({ ...MEMORY, PROXY_PROTOCOL: 'true' }),
-      );
-      expect(problemsOf({ ...MEMORY, PROXY_PROTOCOL: 'true' })).not.toEqual([]);
-    });
-
     it('CLIENT_AUTHENTICATION_METHODS cannot be none, since no client would get a token', () => {
       expect(problemsOf({ ...MEMORY, CLIENT_AUTHENTICATION_METHODS: 'none' })).toEqual([
         expect.stringMatching(/^CLIENT_AUTHENTICATION_METHODS: must be a list/),
