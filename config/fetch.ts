@@ -1,4 +1,5 @@
 import { FetchServer, type RequestSource } from '../adapters/fetch/fetch-server.ts';
+import { BODY_MAX_BYTES } from '../adapters/http/parsing/form.ts';
 import { createApplication } from '../adapters/http/server/koa-application.ts';
 import { nodeProblem } from '../adapters/system/program-version.ts';
 import { inWords } from '../domain/problem.ts';
@@ -14,12 +15,9 @@ export interface FetchService {
   close(): Promise<void>;
 }
 
-/** Settings of a port, which does not exist here. */
-const WITHOUT_EFFECT = ['HOST', 'PORT', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'HEALTH_ON_PUBLIC_PORT'];
-
 /**
  * Opens the service as a function, for a web server or runtime that has Request and Response: `client-credentials-authorization-service/fetch`. BASE_URL is required. The
- * management port is opened only if MANAGEMENT_PORT is set.
+ * management port is opened only if MANAGEMENT_PORT is set; HOST, PORT and TLS have no effect.
  *
  * @param settings as for the service. Of `process.env`, only UV_THREADPOOL_SIZE is read: the work in libuv's pool has to fit the pool.
  * @param writeLog gets each line of the log, with its line feed. A line for which it throws is lost. By default they are on standard output.
@@ -31,12 +29,6 @@ export async function openFetchService(
 ): Promise<FetchService> {
   const oldNode = nodeProblem();
   if (oldNode !== undefined) throw new Error(oldNode);
-  const useless = WITHOUT_EFFECT.filter((name) => settings[name]);
-  if (useless.length > 0) throw new Error(`${useless.join(', ')}: must not be set, since no port is opened here`);
-  for (const [name, value] of Object.entries(settings)) {
-    if (value !== undefined && typeof value !== 'string')
-      throw new Error(`${name}: must be a string, as in process.env`);
-  }
   const opened: { server?: FetchServer } = {};
   const MANAGEMENT_PORT = settings['MANAGEMENT_PORT'] || '0';
   const environment = { ...settings, MANAGEMENT_PORT, HOST: '127.0.0.1', PORT: '0' };
@@ -44,7 +36,7 @@ export async function openFetchService(
     lines: writeLog && linesTo(writeLog),
     createServer(parts) {
       const handle = createApplication(parts).callback();
-      opened.server = new FetchServer({ handle, requestMs: parts.timeouts.requestMs });
+      opened.server = new FetchServer({ handle, requestMs: parts.timeouts.requestMs, bodyMaxBytes: BODY_MAX_BYTES });
       return opened.server;
     },
   });

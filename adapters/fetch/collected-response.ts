@@ -4,7 +4,7 @@ import { ServerResponse } from 'node:http';
 const OF_THE_CONNECTION = ['connection', 'keep-alive', 'transfer-encoding'];
 
 /** A status with which a Response has no body (WHATWG Fetch section 2.2.3). */
-const WITHOUT_BODY = new Set([204, 205, 304]);
+const WITHOUT_BODY = [204, 205, 304];
 
 /** The response of a handler of Node.js, as a Response of the Web standard. */
 export class CollectedResponse extends ServerResponse {
@@ -16,14 +16,6 @@ export class CollectedResponse extends ServerResponse {
     return this.#collected.promise;
   }
 
-  /** The caller has disconnected. */
-  abandon(): void {
-    this.destroyed = true;
-    this.emit('close');
-  }
-
-  override writeContinue(): void {}
-
   override write(chunk: string | Uint8Array): boolean {
     this.#chunks.push(Buffer.from(chunk));
     return true;
@@ -33,18 +25,15 @@ export class CollectedResponse extends ServerResponse {
     if (this.finished) return this;
     if (typeof chunk === 'string' || chunk instanceof Uint8Array) this.write(chunk);
     this.finished = true;
-    const body = this.req.method === 'HEAD' || WITHOUT_BODY.has(this.statusCode) ? null : Buffer.concat(this.#chunks);
-    this.#collected.resolve(new Response(body, { status: this.statusCode, headers: this.#headers() }));
-    this.emit('finish');
-    this.emit('close');
-    return this;
-  }
-
-  #headers(): Headers {
     const headers = new Headers();
     for (const [name, value] of Object.entries(this.getHeaders())) {
       if (!OF_THE_CONNECTION.includes(name)) for (const each of [value].flat()) headers.append(name, String(each));
     }
-    return headers;
+    const hasBody = this.req.method !== 'HEAD' && !WITHOUT_BODY.includes(this.statusCode);
+    const body = hasBody ? Buffer.concat(this.#chunks) : null;
+    this.#collected.resolve(new Response(body, { status: this.statusCode, headers }));
+    this.emit('finish');
+    this.emit('close');
+    return this;
   }
 }

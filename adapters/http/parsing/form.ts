@@ -18,7 +18,8 @@ export type ReadParameter = (name: string) => string | undefined;
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 const FORM_PARAMETER = /^(?!charset[\s=*])|^charset=("?)(?:utf-?8|us-ascii|iso-8859-1)\1$/;
-const BODY_MAX_BYTES = 16 * 1024;
+/** The longest body of a form. */
+export const BODY_MAX_BYTES = 16 * 1024;
 const PARAMETERS_MAX = 50;
 const RESOURCE = 'resource';
 const NOTHING = Buffer.alloc(0);

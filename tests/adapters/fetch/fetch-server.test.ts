@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type FetchService, openFetchService } from '../../../config/fetch.ts';
-import { until } from '../../support/until.ts';
 
 const CLIENTS_FILE = 'config/demo/clients.json';
 const TOKEN_URL = 'https://auth.example/oauth2/token';
@@ -98,11 +97,8 @@ it('stops reading a body that does not end', async () => {
   };
   const response = await service.fetch(post(new ReadableStream({ pull: endless, cancel })));
   expect(response.status).toBe(413);
-  await until(() => sent > 64, 'what is not needed is dropped');
-  const dropped = sent;
   await service.fetch(post(new URLSearchParams(FORM)));
-  expect(sent).toBeLessThan(200);
-  expect(sent - dropped).toBeLessThan(64);
+  expect(sent).toBeLessThan(32);
 });
 
 it.each<[string, () => Request]>([
@@ -188,20 +184,17 @@ it('refuses two Authorization fields, which a Request joins', async () => {
   ]);
 });
 
-it('refuses settings that have no effect, and reports all problems of the others', async () => {
-  await expect(openFetchService({ ...SETTINGS, PORT: '8080', HOST: '0.0.0.0' })).rejects.toThrow(
-    'HOST, PORT: must not be set, since no port is opened here',
-  );
+it('reports all problems of its settings', async () => {
   const settings = { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE, TOKEN_LIFETIME_SECONDS: '0' };
   await expect(openFetchService(settings)).rejects.toThrow(
     /^TOKEN_LIFETIME_SECONDS: must be a whole number from 1 to 86400\nBASE_URL: is required, since there is no fixed port/,
   );
 });
 
-it.each([60, null, true])('says that a setting must be a string: %p', async (value) => {
+it.each([60, null, true])('refuses a setting that is no string: %p', async (value) => {
   const settings = JSON.parse(JSON.stringify({ ...SETTINGS, TOKEN_LIFETIME_SECONDS: value }));
   await expect(openFetchService(settings)).rejects.toThrow(
-    'TOKEN_LIFETIME_SECONDS: must be a string, as in process.env',
+    'TOKEN_LIFETIME_SECONDS: must be a whole number from 1 to 86400',
   );
 });
 
