@@ -11,10 +11,8 @@ import { ownersProblems, replaceableFiles } from '../adapters/system/read-text-f
 import type { Finding } from '../domain/finding.ts';
 import type { Problem } from '../domain/problem.ts';
 import { openFilesPlan } from './settings/derived-values.ts';
-import { hostHint } from './settings/platform.ts';
 import type { Environment } from './settings/read-environment.ts';
-import { settingWarnings } from './settings/setting-warnings.ts';
-import { OWNERS_FILES, type Settings } from './settings/settings.ts';
+import { OWNERS_FILES, type Settings, settingWarnings } from './settings/settings.ts';
 
 /** The checks that need nothing open, by their names in the report of the doctor. */
 export interface ChecksBeforeStart {
@@ -36,7 +34,7 @@ export function checksBeforeStart(settings: Settings, environment: Environment):
   const { KEY_FILE: keyFile, KEY_SECRET_FILE: secret, AUDIT_FILE: audit } = settings;
   const owners = ownersProblems(OWNERS_FILES, environment);
   const replaceable = replaceableFiles(OWNERS_FILES, environment);
-  const warnings = [...replaceable, ...settingWarnings(environment), ...[hostHint(environment) ?? []].flat()];
+  const warnings = [...replaceable, ...settingWarnings(environment)];
   const connections = Math.min(CONNECTIONS_MAX, connectionsInMemory('plain'));
   return {
     settings: [

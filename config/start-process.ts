@@ -7,7 +7,6 @@ import { inWords } from '../domain/problem.ts';
 import type { Service } from './build.ts';
 import { type ChecksBeforeStart, warningsIn } from './checks.ts';
 import { PARTS } from './parts.ts';
-import { HOST_NOT_SET } from './settings/platform.ts';
 import type { Settings } from './settings/settings.ts';
 
 /**
@@ -53,10 +52,7 @@ export function startProcess(service: Service, settings: Settings, found: Checks
     log: (event, address) => {
       log.info({ event, ...address, ...(event === 'started' && { version: programVersion() }) });
       if (event !== 'started') return;
-      for (const warning of warningsIn(found)) {
-        const event = warning.code === HOST_NOT_SET ? warning.code : 'setting_doubtful';
-        log.warn({ event, hint: inWords(warning) });
-      }
+      for (const warning of warningsIn(found)) log.warn({ event: 'setting_doubtful', hint: inWords(warning) });
       const notes = checks().map((check) => problemOf(check.readiness()));
       const isEmpty = notes.some((note) => note?.code === NO_CLIENT.code);
       if (isEmpty) log.warn({ event: NO_CLIENT.code, hint: NO_CLIENT.text });

@@ -18,7 +18,6 @@ import {
 import { type ClientFieldName, type ClientFields, eachField } from '../../domain/client-fields.ts';
 import { ClientRegistration, FIELD_NAMES, isClientId, type NewClient } from '../../domain/client-registration.ts';
 import { type DetailsDocument, documentOf } from '../../domain/details-document.ts';
-import { closestTo } from '../../domain/edit-distance.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
@@ -49,17 +48,13 @@ const TIME = z.number('must be a time in whole seconds since the epoch').exactOp
 const FIELD_NAME = /^[a-z_]{1,40}$/;
 
 function entryOf<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  const fields = Object.keys(shape);
-  const others = `has fields other than ${fields.join(', ')}`;
-  const unknown = (name: string) => {
-    const isShort = fields.includes(`client_${name}`);
-    const meant = isShort ? `client_${name}` : hasUnprintable(name) ? undefined : closestTo(name, fields);
-    if (meant === undefined && !FIELD_NAME.test(name)) return others;
-    return `has an unknown field \`${name}\`${meant === undefined ? '' : `: did you mean \`${meant}\`?`}`;
+  const fields = Object.keys(shape).join(', ');
+  const unknown = (names: readonly string[]) => {
+    const shown = names.filter((name) => FIELD_NAME.test(name)).map((name) => ` \`${name}\``);
+    return `has unknown fields${shown.join(',')}: it may have ${fields}`;
   };
   return z.strictObject(shape, {
-    error: (issue) =>
-      issue.code === 'unrecognized_keys' ? [...new Set(issue.keys.map(unknown))].join('; ') : 'must be an object',
+    error: (issue) => (issue.code === 'unrecognized_keys' ? unknown(issue.keys) : 'must be an object'),
   });
 }
 

@@ -14,18 +14,8 @@ export interface KeyFile {
 /** Printable characters: no control, format, private or unassigned ones, and no line separators. */
 const KID = /^[^\p{C}\p{Zl}\p{Zp}]{1,255}$/u;
 
-const CONVERT = 'convert it with openssl pkey -in <this file> -out <new file>';
-
-/** What people give in place of it, by a part of the text such as the label of a PEM (RFC 7468), and what to do then. */
-const KINDS = [
-  { mark: '-----\\n', fix: '; each \\n in it has to be a line break' },
-  { mark: 'LS0tLS1CRUdJTi', fix: '; this is base64 of a PEM file: decode it with base64 -d' },
-  { mark: 'BEGIN RSA PRIVATE KEY-----', fix: `; this is PKCS#1: ${CONVERT}` },
-  { mark: 'BEGIN ENCRYPTED PRIVATE KEY-----', fix: `; this one has a passphrase: ${CONVERT}` },
-  { mark: 'BEGIN EC PRIVATE KEY-----', fix: `; this is SEC 1: ${CONVERT}` },
-  { mark: 'BEGIN PUBLIC KEY-----', fix: '; this is the public key' },
-  { mark: 'BEGIN CERTIFICATE-----', fix: '; this is a certificate' },
-] as const;
+const RULE =
+  'must be a private key as PKCS#8 PEM without a passphrase, or as a JWK: openssl pkey -in <this file> -out <new file> converts other forms';
 
 /**
  * Reads a private key from PKCS#8 PEM (RFC 5958, RFC 7468) or a JSON Web Key (RFC 7517), which must be for signatures with
@@ -34,10 +24,7 @@ const KINDS = [
 export function readKeyFile(text: string, algorithm: TokenAlgorithm): Result<KeyFile, readonly string[]> {
   const jwk = parseObject(text);
   const key = jwk === undefined ? readPem(text) : readJwk(jwk);
-  if (key === undefined) {
-    const kind = KINDS.find(({ mark }) => text.includes(mark));
-    return failure([`must be a private key as PKCS#8 PEM without a passphrase, or as a JWK${kind?.fix ?? ''}`]);
-  }
+  if (key === undefined) return failure([RULE]);
   const { kind, rule } = KEY_TYPES[algorithm];
   const publicKey = createPublicKey(key);
   const published = attempt(() => readTokenKey({ ...publicKey.export({ format: 'jwk' }), kid: 'any', alg: algorithm }));

@@ -30,16 +30,8 @@ export function readTextFile(path: string, flag: number = constants.O_RDONLY): R
   }
 }
 
-/** The beginning of a database of SQLite (sqlite.org/fileformat.html). */
-const SQLITE_HEADER = 'SQLite format 3\0';
-
 /** The text in UTF-8, with a byte order mark if it has one. */
 function decode(bytes: Buffer): Result<string, string> {
-  if (bytes.toString('latin1', 0, SQLITE_HEADER.length) === SQLITE_HEADER) {
-    return failure('is a database of SQLite: set CLIENT_REPOSITORY=sqlite and DATABASE_FILE');
-  }
-  const isUtf16 = /^(fffe|feff)/.test(bytes.toString('hex', 0, 2)) || bytes.subarray(0, 4).includes(0);
-  if (isUtf16) return failure('is in UTF-16: save it as UTF-8');
   try {
     return success(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {

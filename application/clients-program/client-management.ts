@@ -1,4 +1,3 @@
-import { closestTo } from '../../domain/edit-distance.ts';
 import { failure, success } from '../../domain/result.ts';
 import type { ClientRange, ImportEntry, StoredClient } from '../ports/client-store.ts';
 import { addClient, type NewClientRequest } from './add-client.ts';
@@ -31,17 +30,6 @@ export function createClientManagement(parts: ManagementParts & PlanParts) {
       for await (const page of store.list(range)) {
         yield page.map((stored) => ({ ...stored, problem: describeClient(stored, clock.now()).problem }));
       }
-    },
-    /** The id that somebody probably meant by one that no client has. Reads two pages of clients at most. */
-    similarId: async (clientId: string) => {
-      const ids: string[] = [];
-      for (const prefix of ['', clientId.slice(0, 2)]) {
-        for await (const page of store.list({ prefix })) {
-          ids.push(...page.map(({ clientId }) => clientId));
-          break;
-        }
-      }
-      return closestTo(clientId, ids);
     },
   };
 }

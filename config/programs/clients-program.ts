@@ -16,8 +16,8 @@ import { createHashing } from '../pool-work.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
 import { secretSources, secretTargets } from '../settings/secret-sources.ts';
-import { dryRunKeptByNpm, npmHint } from '../settings/setting-warnings.ts';
 import { openPrograms } from '../storages.ts';
+import { dryRunKeptByNpm } from './npm-dry-run.ts';
 import { openProgramAudit, type ProgramStreams } from './open-program-audit.ts';
 import { readRuleCheck } from './rule-check.ts';
 
@@ -53,12 +53,6 @@ export function manageClients(
   // Loaded when it runs, since only this command needs the settings of the service.
   const openExplanation = async () => (await import('./open-explain.ts')).openExplain(environment);
   const more = (program: string, stdin: Input) => [explainCommand(openExplanation, program, stdin)];
-  const hint = npmHint(
-    'clients',
-    ['name', 'scope', 'json', 'yes', 'replace', 'cost', 'client-id', 'expires-in', 'owner', 'prune', 'check', 'file'],
-    environment,
-  );
-  if (hint !== undefined) terminal.say([hint]);
   const scope = /^--scope(?:=|\n)(.*,.*)$/m.exec(args.join('\n'));
   if (scope !== null) terminal.say(['A comma is part of a scope: separate scopes by spaces.']);
   return runClients(args, streams, {

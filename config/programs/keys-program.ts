@@ -1,5 +1,4 @@
 import { runKeys } from '../../adapters/cli/keys-program/run-keys.ts';
-import { Terminal } from '../../adapters/cli/terminal.ts';
 import { secretIdOf } from '../../adapters/jwt/jose-key-sealer.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
@@ -8,7 +7,6 @@ import { RecordChanges } from '../../application/record-changes.ts';
 import { success } from '../../domain/result.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
-import { npmHint } from '../settings/setting-warnings.ts';
 import { openPrograms } from '../storages.ts';
 import { openProgramAudit, type ProgramStreams } from './open-program-audit.ts';
 
@@ -29,7 +27,5 @@ export function manageKeys(
     return success(await openKeyRing(database.value, recorder));
   }
 
-  const hint = npmHint('keys', ['json'], environment);
-  if (hint !== undefined) new Terminal(streams).say([hint]);
   return runKeys(args, streams, { open, secretIdOf, version: programVersion() });
 }

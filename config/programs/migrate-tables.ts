@@ -5,8 +5,8 @@ import { readTextFile } from '../../adapters/system/read-text-file.ts';
 import { failure } from '../../domain/result.ts';
 import { databaseOf } from '../settings/program-database.ts';
 import type { Environment } from '../settings/read-environment.ts';
-import { dryRunKeptByNpm } from '../settings/setting-warnings.ts';
 import { openPrograms } from '../storages.ts';
+import { dryRunKeptByNpm } from './npm-dry-run.ts';
 
 /** The program of `npm run migrate`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
 export function migrateTables(

@@ -1,6 +1,6 @@
 import { managementToken } from './management-token.ts';
 import { settingsGroup } from './read-environment.ts';
-import { refuse, warning } from './rules.ts';
+import { refuse } from './rules.ts';
 import { oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
 /** The settings of the features, by the name of their file in config/features/. */
@@ -20,10 +20,6 @@ export const FEATURE_GROUPS = {
           'how far `exp` of an assertion with `private_key_jwt` may be ahead. Authlib needs `3600`; [used ' +
             'assertions](client-assertions.md#limits) are then kept for as long',
         ),
-    },
-    rules({ CLIENT_ASSERTION_AUDIENCE: audience, CLIENT_AUTHENTICATION_METHODS: methods }) {
-      const isOff = !methods?.includes('private_key_jwt');
-      return warning(audience && isOff, 'CLIENT_ASSERTION_AUDIENCE', 'has no effect', addMethod('private_key_jwt'));
     },
   }),
   'federated-jwt': settingsGroup({
@@ -47,12 +43,9 @@ export const FEATURE_GROUPS = {
         ),
     },
     rules({ CLIENT_ASSERTION_ISSUERS_FILE: file, CLIENT_AUTHENTICATION_METHODS: methods }) {
-      const isOn = methods?.includes('federated_jwt');
+      const isMissing = methods?.includes('federated_jwt') && !file;
       const rule = 'is required if CLIENT_AUTHENTICATION_METHODS has federated_jwt';
-      return [
-        ...refuse(isOn && !file, 'CLIENT_ASSERTION_ISSUERS_FILE', rule),
-        ...warning(file && !isOn, 'CLIENT_ASSERTION_ISSUERS_FILE', 'has no effect', addMethod('federated_jwt')),
-      ];
+      return refuse(isMissing, 'CLIENT_ASSERTION_ISSUERS_FILE', rule);
     },
     ownersFiles: ['CLIENT_ASSERTION_ISSUERS_FILE'],
   }),
@@ -130,7 +123,3 @@ export const FEATURE_GROUPS = {
     ownersFiles: ['TLS_KEY_FILE'],
   }),
 };
-
-function addMethod(method: string): string {
-  return `add ${method} to CLIENT_AUTHENTICATION_METHODS, or leave it out`;
-}

@@ -74,12 +74,6 @@ export const keys = settingsGroup({
       ...refuse(file && rotation !== '0', 'KEY_ROTATION_SECONDS', 'must be 0 if KEY_FILE is set'),
       ...(values === undefined ? [] : rulesOfRotation(values, isShared)),
       ...warning(KEYS_IN_MEMORY.applies(given), 'KEY_DIRECTORY', KEYS_IN_MEMORY.text, KEYS_IN_MEMORY.fix),
-      ...warning(
-        !isShared && secret,
-        'KEY_SECRET_FILE',
-        'has no effect without KEY_DIRECTORY=database',
-        'set that, or leave it out',
-      ),
     ];
   },
   ownersFiles: ['KEY_FILE', 'KEY_SECRET_FILE'],

@@ -63,18 +63,6 @@ export const listening = settingsGroup({
         `${port ?? values?.PORT} is MANAGEMENT_PORT too`,
         'set one of them to another port',
       ),
-      ...warning(
-        /\/\/(0\.0\.0\.0|\[::\])([:/]|$)/.test(url),
-        'BASE_URL',
-        'no caller reaches 0.0.0.0 or [::], which mean every address of this machine',
-        'write the name by which callers reach the service, and 0.0.0.0 into HOST',
-      ),
-      ...warning(
-        /\/(oauth2|\.well-known)(\/|$)/.test(url),
-        'BASE_URL',
-        'ends in the path of an endpoint, which the service adds itself',
-        'write what comes before /oauth2 or /.well-known',
-      ),
       // Without a fixed port, the server of somebody else may end TLS, and pass on the addresses of its callers.
       ...warning(
         url.startsWith('https://') && !chain && isUndecided && port !== '0',
@@ -129,9 +117,13 @@ export const audit = settingsGroup({
 });
 
 function baseUrl() {
-  return z.string().refine(isBaseUrl, 'must be an http or https URL without user, query, fragment and trailing slash');
+  const rule =
+    'must be an http or https URL by which callers reach the service (not 0.0.0.0 or [::], which mean every address), ' +
+    'without user, query, fragment and trailing slash, and without the path of an endpoint, which the service adds';
+  return z.string().refine(isBaseUrl, rule);
 }
 
 function isBaseUrl(value: string): boolean {
-  return isHttpUrl(value) && [value, `${value}/`].includes(new URL(value).href) && !/\?|\/$/.test(value);
+  const isPlain = isHttpUrl(value) && [value, `${value}/`].includes(new URL(value).href) && !/\?|\/$/.test(value);
+  return isPlain && !/\/\/(0\.0\.0\.0|\[::\])([:/]|$)|\/oauth2\/\w+$/.test(value);
 }

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import type { Problem } from '../../domain/problem.ts';
-import { failure, type Result, success } from '../../domain/result.ts';
+import { type Result, success } from '../../domain/result.ts';
+import { effectiveSettings } from './effective-settings.ts';
 import { FEATURE_GROUPS } from './feature-settings.ts';
 import { KEYS_IN_MEMORY, keys } from './key-settings.ts';
 import { audit, listening, shutdown } from './listening-settings.ts';
 import { withHostOfPlatform } from './platform.ts';
 import { type Environment, readEnvironment, type SettingsGroup, type ValuesOf } from './read-environment.ts';
-import { retiredSettings, withoutRetired } from './retired-settings.ts';
 import { brokenBy } from './rules.ts';
 import { storage } from './storage-settings.ts';
 import { authentication, metadata, profile, secrets, tokens } from './token-settings.ts';
@@ -64,12 +64,15 @@ interface Derived {
 
 /** Reads the environment. Fails with every problem, by the name of its setting and never with a value. */
 export function readSettings(environment: Environment): Result<Settings, readonly Problem[]> {
-  const retired = brokenBy('problem', retiredSettings(environment));
-  const read = readEnvironment(ALL_SETTINGS, OWN_PREFIXES, withHostOfPlatform(withoutRetired(environment)));
-  if (!read.ok) return failure([...read.problem, ...retired]);
-  if (retired.length > 0) return failure(retired);
+  const read = readEnvironment(ALL_SETTINGS, OWN_PREFIXES, withHostOfPlatform(environment));
+  if (!read.ok) return read;
   // A key from a file has no successor.
   const values = read.value.KEY_FILE === undefined ? read.value : { ...read.value, KEY_ROTATION_SECONDS: 0 };
   const BASE_URL = values.BASE_URL ?? `http://localhost:${values.PORT}`;
   return success(Object.freeze({ ...values, BASE_URL, TOKEN_ISSUER: values.TOKEN_ISSUER ?? BASE_URL }));
+}
+
+/** What is probably a mistake in settings with which the service starts. */
+export function settingWarnings(environment: Environment): readonly Problem[] {
+  return brokenBy('warning', ALL_SETTINGS.rules?.(effectiveSettings(environment, ALL_SETTINGS.rows), undefined) ?? []);
 }

@@ -3,7 +3,7 @@ import { SecretText } from '../../adapters/system/secret-text.ts';
 import { placeOf, STORAGE_NAMES } from '../storages.ts';
 import { databaseUrlProblem } from './database-url.ts';
 import { settingsGroup } from './read-environment.ts';
-import { refuse, warning } from './rules.ts';
+import { refuse } from './rules.ts';
 import { oneOf, text, wholeNumber } from './setting-kinds.ts';
 
 /** Where registrations are stored. */
@@ -40,31 +40,12 @@ export const storage = settingsGroup({
       .describe('milliseconds that a look-up may take. After that the caller gets 503'),
   },
   rules(given) {
-    const { CLIENT_REPOSITORY: repository, CLIENTS_FILE: clients, DATABASE_FILE: file, DATABASE_URL: url } = given;
-    const { DATABASE_URL_FILE: urlFile } = given;
+    const { CLIENT_REPOSITORY: repository, DATABASE_URL: url, DATABASE_URL_FILE: urlFile } = given;
     const place = placeOf(repository);
     const isGiven = place === 'DATABASE_URL' ? url || urlFile : place === undefined || given[place];
     return [
       ...refuse(!isGiven, place ?? '', `is required if CLIENT_REPOSITORY is ${repository}`),
       ...refuse(url && urlFile, 'DATABASE_URL', 'must not be set if DATABASE_URL_FILE is set'),
-      ...warning(
-        place !== 'CLIENTS_FILE' && clients,
-        'CLIENTS_FILE',
-        'has no effect without CLIENT_REPOSITORY=memory',
-        'leave it out, or npm run clients -- import <file>',
-      ),
-      ...warning(
-        place !== 'DATABASE_FILE' && file,
-        'DATABASE_FILE',
-        'has no effect without CLIENT_REPOSITORY=sqlite',
-        'set that, or leave it out',
-      ),
-      ...warning(
-        place !== 'DATABASE_URL' && (url || urlFile),
-        'DATABASE_URL',
-        'has no effect, since CLIENT_REPOSITORY is not postgres',
-        'set CLIENT_REPOSITORY=postgres, or leave it out',
-      ),
     ];
   },
   ownersFiles: ['CLIENTS_FILE', 'DATABASE_FILE', 'DATABASE_URL_FILE'],

@@ -6,7 +6,7 @@ import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts'
 import { TOKEN_ALGORITHMS } from '../../domain/token-key.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-lifetime.ts';
 import { settingsGroup } from './read-environment.ts';
-import { refuse, warning } from './rules.ts';
+import { refuse } from './rules.ts';
 import { listOf, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
 /** The defaults of other settings. */
@@ -150,21 +150,10 @@ export const metadata = settingsGroup({
       .optional()
       .describe('the scopes that the metadata lists as `scopes_supported`, separated by single spaces'),
   },
-  rules({ PUBLIC_METADATA: isPublic, METADATA_COMPATIBILITY: compatibility, METADATA_SCOPES: listed }) {
-    return [
-      ...refuse(
-        compatibility?.includes('mcp') && isPublic !== 'true',
-        'PUBLIC_METADATA',
-        'must be true if METADATA_COMPATIBILITY has mcp, since these clients fetch it without a token',
-      ),
-      ...warning(
-        compatibility?.includes('oidc') && isPublic !== 'true',
-        'METADATA_COMPATIBILITY',
-        'oidc has no effect for clients without a token',
-        'set PUBLIC_METADATA=true',
-      ),
-      ...warning(listed?.includes(','), 'METADATA_SCOPES', 'a comma is part of a scope', 'separate scopes by spaces'),
-    ];
+  rules({ PUBLIC_METADATA: isPublic, METADATA_COMPATIBILITY: compatibility }) {
+    const isClosed = compatibility?.includes('mcp') && isPublic !== 'true';
+    const rule = 'must be true if METADATA_COMPATIBILITY has mcp, since these clients fetch it without a token';
+    return refuse(isClosed, 'PUBLIC_METADATA', rule);
   },
 });
 

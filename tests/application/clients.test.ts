@@ -172,22 +172,6 @@ describe('how clients are managed', () => {
     });
   });
 
-  describe('similarId', () => {
-    it('is the id that somebody probably meant, of the first page of all, or of those that begin like it', async () => {
-      for (let number = 100; number < 600; number += 1) {
-        await use.store.add({ ...REGISTERED_CLIENT, clientId: `client-${number}` });
-      }
-      for (const clientId of ['zebra', 'zoo-keeper']) await use.store.add({ ...REGISTERED_CLIENT, clientId });
-      const { similarId } = use.management;
-      expect(await Promise.all(['cleint-234', 'zebar', 'oz-keeper', 'nobody'].map(similarId))).toEqual([
-        'client-234',
-        'zebra',
-        undefined,
-        undefined,
-      ]);
-    });
-  });
-
   describe('changeClient that gives a secret', () => {
     it('replaces the hash, and returns the new secret', async () => {
       await use.add(NEW);

@@ -154,16 +154,6 @@ describe('a mistake of an operator', () => {
     ],
     ['keys without a database', () => keysAt('', ['list']), /set DATABASE_FILE \(SQLite\) or DATABASE_URL/],
     [
-      'an option of npm run keys without two dashes',
-      () => keysAt(role.url, ['list'], { npm_config_json: 'true' }),
-      /write two dashes before the command, npm run keys -- …/,
-    ],
-    [
-      'an option of npm run clients without two dashes',
-      () => clientsAt(role.url, ['add', 'a'], { npm_config_name: 'A' }),
-      /write two dashes before the command, npm run clients -- …/,
-    ],
-    [
       'scopes with commas for a client',
       () => clientsAt(role.url, ['add', 'a', '--name', 'A', '--scope', 'read,write']),
       /separate scopes by spaces/,

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { openFetchService } from '../../config/fetch.ts';
 import { PARTS } from '../../config/parts.ts';
-import { hostHint } from '../../config/settings/platform.ts';
 import { readSettings } from '../../config/settings/settings.ts';
 import { freePort } from '../support/free-port.ts';
 import { getAccessToken, send } from '../support/http.ts';
@@ -202,7 +201,6 @@ describe('the environment of a platform', () => {
 
   it.each(Object.entries(PLATFORMS))('%s: makes the service reachable, without a setting', (_name, [own, host]) => {
     expect(readSettings({ ...CLIENTS, ...own })).toMatchObject({ ok: true, value: { HOST: host } });
-    expect(hostHint(own, true)).toBeUndefined();
     expect(readSettings({ ...CLIENTS, ...own, HOST: '127.0.0.2' })).toMatchObject({ value: { HOST: '127.0.0.2' } });
   });
 
@@ -213,12 +211,8 @@ describe('the environment of a platform', () => {
     expect((await send(`http://127.0.0.1:${service.port}`, '/readyz')).status).toBe(200);
   });
 
-  it('without a platform stays on loopback, and names the fix in a container', () => {
+  it('without a platform stays on loopback', () => {
     expect(readSettings({ ...CLIENTS, PORT: '9000' })).toMatchObject({ ok: true, value: { HOST: '127.0.0.1' } });
-    expect(hostHint({ PORT: '9000' }, true)?.fix).toContain('set HOST=0.0.0.0');
-    expect(hostHint({ PORT: '9000' }, false)).toBeUndefined();
-    expect(hostHint({}, true)).toBeUndefined();
-    expect(hostHint({ PORT: '9000', HOST: '127.0.0.1' }, true)).toBeUndefined();
   });
 });
 

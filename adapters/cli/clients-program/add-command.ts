@@ -68,7 +68,7 @@ export const ADD_COMMAND: ClientCommand<AddOptions> = {
     const request = await requestOf(options, stdin, clock);
     const clients = await open();
     const adding = clients.addClient({ clientId, ...request });
-    yield outputFor(await accepted(clients, clientId ?? '', adding), options);
+    yield outputFor(await accepted(clientId ?? '', adding), options);
   },
 };
 

@@ -56,7 +56,7 @@ export async function changed(
   if (!result.ok && typeof result.problem === 'object' && 'kind' in result.problem) {
     throw new Problem(EXIT.refused, `${describeDetailsProblem(result.problem)}. Client ${clientId} is not changed.`);
   }
-  const { client } = await accepted(clients, clientId, result);
+  const { client } = await accepted(clientId, result);
   return clientOutput({ client }, [`Client ${clientId} ${said}.`, ...warningOfOwner(client)]);
 }
 
@@ -78,17 +78,12 @@ type Outcome<Value> = Result<Value, AddClientProblem | ChangeProblem>;
 
 /** What a use case returns. Throws its refusal in words. Details and fields that break a rule were given on the command line. */
 export async function accepted<Value>(
-  { similarId }: ClientUseCases,
   clientId: string,
   answer: Outcome<Value> | Promise<Outcome<Value>>,
 ): Promise<Value> {
   const result = await answer;
   if (result.ok) return result.value;
   const { problem } = result;
-  if (typeof problem === 'string') {
-    const similar = problem === 'client_unknown' ? await similarId(clientId) : undefined;
-    const hints = similar === undefined ? [] : [`Did you mean ${similar}?`];
-    throw new Problem(EXIT.refused, REFUSALS[problem](clientId), ...hints);
-  }
+  if (typeof problem === 'string') throw new Problem(EXIT.refused, REFUSALS[problem](clientId));
   throw new Problem(EXIT.usage, `${'kind' in problem ? describeDetailsProblem(problem) : describeProblem(problem)}.`);
 }

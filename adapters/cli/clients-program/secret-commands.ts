@@ -48,7 +48,7 @@ export const ROTATE_COMMAND: ClientCommand<RotateOptions> = {
     const secret = secretStdin ? await readSecret(stdin, options) : undefined;
     const clients = await open();
     const give = keepOldSeconds === undefined ? { secret, cost } : { keepOldSeconds, cost };
-    const rotated = await accepted(clients, clientId, clients.changeClient(clientId, { give }));
+    const rotated = await accepted(clientId, clients.changeClient(clientId, { give }));
     const { client } = rotated;
     const stillDisabled = client.state === 'disabled' ? ' It stays disabled.' : '';
     const shown = {
@@ -87,7 +87,7 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
     async *run({ open, clock }, { name, cost, ...options }, clientId = '') {
       const give = { name, expiresAt: expiryOf(options, clock), cost };
       const clients = await open();
-      const given = await accepted(clients, clientId, clients.changeClient(clientId, { give }));
+      const given = await accepted(clientId, clients.changeClient(clientId, { give }));
       yield clientOutput(given, [`Client ${clientId} has another secret.`, ...warningOfOwner(given.client)]);
     },
   },
@@ -100,7 +100,7 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
     options: [JSON_OPTION],
     async *run({ open }, _options, clientId = '') {
       const clients = await open();
-      yield secretsOutput(await accepted(clients, clientId, clients.showClient(clientId)));
+      yield secretsOutput(await accepted(clientId, clients.showClient(clientId)));
     },
   },
   {

@@ -14,7 +14,7 @@ export const STATE_COMMANDS: readonly ClientCommand[] = [
     options: [JSON_OPTION],
     async *run({ open }, _options, clientId = '') {
       const clients = await open();
-      yield clientOutput({ client: await accepted(clients, clientId, clients.showClient(clientId)) });
+      yield clientOutput({ client: await accepted(clientId, clients.showClient(clientId)) });
     },
   },
   {
@@ -38,7 +38,7 @@ export const STATE_COMMANDS: readonly ClientCommand[] = [
     asks: (_options, clientId) => `Delete client ${clientId} with all its secrets and keys?`,
     async *run({ open }, _options, clientId = '') {
       const clients = await open();
-      const removed = await accepted(clients, clientId, clients.removeClient(clientId));
+      const removed = await accepted(clientId, clients.removeClient(clientId));
       yield outputOf({ ...registrationOf(removed), state: 'removed' }, [`Client ${clientId} is removed.`]);
     },
   },
@@ -52,7 +52,7 @@ function stateCommand(name: string, state: 'disabled' | 'enabled', unchanged: st
     async *run({ open }, _options, clientId = '') {
       const clients = await open();
       const changing = clients.changeClient(clientId, { state });
-      const { client, changed: isChanged } = await accepted(clients, clientId, changing);
+      const { client, changed: isChanged } = await accepted(clientId, changing);
       yield clientOutput({ client, isBrief: true }, [`Client ${clientId} ${isChanged ? `is ${state}.` : unchanged}`]);
     },
   } satisfies Partial<ClientCommand>;

@@ -2,7 +2,6 @@ import { Option } from 'commander';
 import { keyStateOf, rotationsOf, signsFromOf } from '../../../application/keys-program/ring-records.ts';
 import type { KeyRingRecords } from '../../../application/ports/key-ring-records.ts';
 import type { KeyRow, KeyRows } from '../../../application/ports/key-ring-store.ts';
-import { closestTo } from '../../../domain/edit-distance.ts';
 import { type CommandDefinition, JSON_OPTION, runCommand } from '../command-program.ts';
 import { EXIT, Problem } from '../outcome.ts';
 import { type Closable, type OpenStorage, whenUsed } from '../storage-fault.ts';
@@ -105,16 +104,9 @@ const REVOKE_COMMAND: CommandDefinition<KeysParts, OutputOptions & { readonly al
       .filter((row) => (kid === undefined ? revoked.includes(row.kid) : row.kid === kid))
       .map((row) => documentOf(row, ring, secretIdOf));
     const isKnown = kid === undefined || before.find((row) => row.kid === kid)?.algorithm !== undefined;
-    const similar = isKnown
-      ? undefined
-      : closestTo(
-          kid,
-          before.filter((row) => row.algorithm !== undefined).map((row) => row.kid),
-        );
     const messages = [
       ...(kid === undefined ? [`${revoked.length} keys are revoked.`] : []),
       ...(kid === undefined ? [] : [isKnown ? `The key ${kid} is revoked.` : unknownKey(kid)]),
-      ...(similar === undefined ? [] : [`Did you mean ${similar}?`]),
       'Replicas that reach the ring drop what is revoked within 10 s; if no other key can sign, they add one, which signs at once.',
       'A resource server that caches the key set accepts tokens of a revoked key until it fetches the set again.',
     ];

@@ -624,7 +624,7 @@ describe('locks and changes', () => {
     it.each(['show', 'rotate', 'disable', 'remove'])(
       'is answered by %s with the id that is like it',
       async (command) => {
-        const stderr = 'No client has the id biling.\nDid you mean billing?\n';
+        const stderr = 'No client has the id biling.\n';
         expect(await clients([command, 'biling'])).toMatchObject({ exitCode: 1, stdout: '', stderr });
       },
     );

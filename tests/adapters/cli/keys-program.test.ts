@@ -115,7 +115,7 @@ describe('npm run keys', () => {
       const { exitCode, stderr, stdout } = await keys(['revoke', 'a-long-key-ib']);
       expect(exitCode).toBe(0);
       expect(stdout).toMatch(/^state +revoked, never in the ring$/m);
-      expect(stderr).toMatch(/^The ring has no key a-long-key-ib, so none stopped .*\nDid you mean a-long-key-id\?$/m);
+      expect(stderr).toMatch(/^The ring has no key a-long-key-ib, so none stopped /m);
       expect(stderr).not.toContain('a-long-key-ib is revoked');
     }
     expect((await keys(['list'])).stdout).toMatch(/^a-long-key-ib +revoked, never in the ring /m);

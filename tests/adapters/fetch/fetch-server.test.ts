@@ -198,18 +198,6 @@ it.each([60, null, true])('refuses a setting that is no string: %p', async (valu
   );
 });
 
-it('reports what is doubtful in its settings, and in no others', async () => {
-  process.env['DATABASE_URL'] = 'postgresql://of.the.caller/';
-  const hints: unknown[] = [];
-  const opened = await openFetchService({ ...SETTINGS, METADATA_SCOPES: 'read,write' }, (line) => {
-    const { event, hint } = JSON.parse(line);
-    if (hint !== undefined) hints.push([event, hint]);
-  });
-  await opened.close();
-  delete process.env['DATABASE_URL'];
-  expect(hints).toEqual([['setting_doubtful', expect.stringMatching(/^METADATA_SCOPES: /)]]);
-});
-
 it('opens no management port for an empty MANAGEMENT_PORT', async () => {
   const settings = { ...SETTINGS, MANAGEMENT_PORT: '', MANAGEMENT_TOKEN: 'an-operator-token-of-32-characters' };
   await expect(openFetchService(settings)).rejects.toThrow('set MANAGEMENT_PORT=8081');

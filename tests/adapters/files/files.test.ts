@@ -56,17 +56,17 @@ describe('the clients file', () => {
       [
         'an unknown field',
         [{ ...ENTRY, description: 'its-secret' }],
-        'entry 0: client a: it has an unknown field `description`',
+        'entry 0: client a: it has unknown fields `description`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner',
       ],
       [
         'an unknown field whose name may be a secret',
         [{ ...ENTRY, 'its-secret': 1, b: 2 }],
-        'entry 0: client a: it has fields other than client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner; has an unknown field `b`',
+        'entry 0: client a: it has unknown fields `b`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner',
       ],
       [
         'a field whose name has a typing error',
         [{ ...ENTRY, jwk: 'its-secret' }],
-        'entry 0: client a: it has an unknown field `jwk`: did you mean `jwks`?',
+        'entry 0: client a: it has unknown fields `jwk`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner',
       ],
       ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client a: client_id is that of entry 0'],
       [
@@ -176,7 +176,7 @@ describe('the clients file', () => {
       [
         'an unknown field of a secret',
         { secrets: [{ secret_id: 'a', name: 'n', client_secret: BCRYPT, secret: 'its-secret' }] },
-        'secrets.0 has an unknown field `secret`: did you mean `client_secret`?',
+        'secrets.0 has unknown fields `secret`: it may have secret_id, name, client_secret, expires_at, generated',
       ],
       [
         'a time that is no number',
@@ -199,7 +199,7 @@ describe('the clients file', () => {
       [
         'an unknown field of a subject',
         { federated_subjects: [{ issuer: 'i', subject: 's', claim: {} }] },
-        'federated_subjects.0 has an unknown field `claim`: did you mean `claims`?',
+        'federated_subjects.0 has unknown fields `claim`: it may have issuer, subject, claims',
       ],
       [
         'a resource that is no text',

@@ -76,8 +76,8 @@ describe('key files', () => {
   });
 
   describe('readKeyFile', () => {
-    const noKey = 'must be a private key as PKCS#8 PEM without a passphrase, or as a JWK';
-    const convert = 'convert it with openssl pkey -in <this file> -out <new file>';
+    const noKey =
+      'must be a private key as PKCS#8 PEM without a passphrase, or as a JWK: openssl pkey -in <this file> -out <new file> converts other forms';
     const weak = 'must be an RSA key of 2048 to 4096 bits with an odd public exponent of at least 3';
     const noPair = 'must have d, p and q that belong to n and e';
     const badKid = 'must have a kid of 1 to 255 printable characters';
@@ -91,14 +91,14 @@ describe('key files', () => {
       ['another text', 'no key at all', noKey],
       ['JSON that is no key', '{"a":1}', noKey],
       ['a JSON array', '[]', noKey],
-      ['PKCS#1', pem(KEY, 'pkcs1'), `${noKey}; this is PKCS#1: ${convert}`],
+      ['PKCS#1', pem(KEY, 'pkcs1'), noKey],
       ['a broken PEM', pem(KEY).replace(/\n.{40}/, '\n'), noKey],
       [
         'an encrypted key',
         String(KEY.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })),
-        `${noKey}; this one has a passphrase: ${convert}`,
+        noKey,
       ],
-      ['a public key', String(publicKey.export({ type: 'spki', format: 'pem' })), `${noKey}; this is the public key`],
+      ['a public key', String(publicKey.export({ type: 'spki', format: 'pem' })), noKey],
       ['a public JWK', JSON.stringify(publicKey.export({ format: 'jwk' })), noKey],
       ['an elliptic curve', pem(curve), 'must be an RSA key, since TOKEN_SIGNING_ALG is RS256'],
       ['an elliptic curve as a JWK', jwk(curve), 'must be an RSA key, since TOKEN_SIGNING_ALG is RS256'],
@@ -137,7 +137,7 @@ describe('key files', () => {
       ['an RSA key', 'ES256', pem(KEY), notP256],
       ['another curve', 'ES256', pem(p384), notP256],
       ['an Ed25519 key', 'ES256', jwk(KEYS.EdDSA), notP256],
-      ['SEC 1', 'ES256', pem(KEYS.ES256, 'sec1'), `${noKey}; this is SEC 1: ${convert}`],
+      ['SEC 1', 'ES256', pem(KEYS.ES256, 'sec1'), noKey],
       ['the point of another key', 'ES256', jwk(KEYS.ES256, { x: otherCurve.x, y: otherCurve.y }), noPoint],
       ['a key for another algorithm', 'ES256', jwk(KEYS.ES256, { alg: 'ES384' }), 'must have the alg ES256, or none'],
       ['an RSA key', 'EdDSA', jwk(KEY), notEd25519],
@@ -194,7 +194,7 @@ describe('properties of key files', () => {
   function expectSound(read: Result<KeyFile, readonly string[]>): void {
     if (!read.ok) {
       expect(read.problem.length).toBeGreaterThan(0);
-      for (const problem of read.problem) expect(problem).toMatch(/^must (be|have) [\w ,#'.()-]+$/);
+      for (const problem of read.problem) expect(problem).toMatch(/^must (be|have) [\w ,#'.()<>:-]+$/);
       return;
     }
     const { key, kid } = read.value;

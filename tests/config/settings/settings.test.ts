@@ -7,8 +7,7 @@ import { readRuleCheck } from '../../../config/programs/rule-check.ts';
 import { followDatabaseUrl } from '../../../config/settings/database-url.ts';
 import { loadConfiguration } from '../../../config/settings/load-configuration.ts';
 import { databaseOf } from '../../../config/settings/program-database.ts';
-import { settingWarnings } from '../../../config/settings/setting-warnings.ts';
-import { readSettings } from '../../../config/settings/settings.ts';
+import { readSettings, settingWarnings } from '../../../config/settings/settings.ts';
 import { settingMeantBy } from '../../../config/settings/similar-names.ts';
 import { inWords } from '../../../domain/problem.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
@@ -283,16 +282,6 @@ describe('settings', () => {
       ]);
     });
 
-    it('as standard raises a warning only about what is given', () => {
-      expect(settingWarnings(STANDARD).map(inWords)).toEqual([]);
-      expect(
-        settingWarnings({ ...STANDARD, PUBLIC_METADATA: 'false', METADATA_COMPATIBILITY: 'none' }).map(inWords),
-      ).toEqual([]);
-      expect(settingWarnings({ ...STANDARD, PUBLIC_METADATA: 'false' }).map(inWords)).toEqual([
-        expect.stringMatching(/^METADATA_COMPATIBILITY: oidc has no effect/),
-      ]);
-    });
-
     it('is no other text, and a name that begins like it is a typo', () => {
       expect(problemsOf({ ...MEMORY, SERVICE_PROFILE: 'default' })).toEqual([
         'SERVICE_PROFILE: must be specification or standard',
@@ -366,7 +355,7 @@ describe('settings', () => {
       ['Public-Metadata', 'PUBLIC_METADATA'],
       ['MANAGMENT_PORT', 'MANAGEMENT_PORT'],
       ['MANAGEMNT_HOST', 'MANAGEMENT_HOST'],
-      ['MANGMENT_PORT', 'MANAGEMENT_PORT'],
+      ['MANAGEMENT_PROT', 'MANAGEMENT_PORT'],
       ['DATABSE_URL_FILE', 'DATABASE_URL_FILE'],
       ['DATABASE_URL_FIL', 'DATABASE_URL_FILE'],
       ['DATABASE_DEADLINE', 'DATABASE_DEADLINE_MS'],
@@ -403,7 +392,7 @@ describe('settings', () => {
         /\n## Names\n(.*)\nAll other names(.*?)\n## /s.exec(readFileSync('docs/settings.md', 'utf8')) ?? [];
       const unknown = (text: string) =>
         [...text.matchAll(/`([A-Z]\w*[A-Z])`/g)].flatMap(([, name = '']) => (SETTING_NAMES.includes(name) ? [] : name));
-      expect(unknown(found)).toHaveLength(9);
+      expect(unknown(found)).toHaveLength(7);
       for (const name of unknown(found)) expect(problemsBeside({ [name]: 'x' })).toHaveLength(1);
       expect(unknown(ignored)).toHaveLength(5);
       for (const name of unknown(ignored)) expect(problemsBeside({ [name]: 'x' })).toEqual([]);
@@ -495,34 +484,6 @@ describe('settings', () => {
         );
       },
     );
-  });
-
-  const RUN_REPLICAS = 'since the service is one process: leave it out, and run replicas (docs/operate.md)';
-
-  describe('a setting of an earlier version', () => {
-    it.each(['2', '0', 'four'])(
-      'is refused with what replaces it, beside all other problems: WORKERS=%s',
-      (WORKERS) => {
-        expect(SETTING_NAMES).not.toContain('WORKERS');
-        expect(problemsOf({ ...MEMORY, WORKERS, PORT: 'x' })).toEqual([
-          expect.stringMatching(/^PORT: /),
-          `WORKERS: is not a setting any more, ${RUN_REPLICAS}`,
-        ]);
-        expect(problemsOf({ ...MEMORY, WORKERS })).toEqual([expect.stringMatching(/^WORKERS: /)]);
-      },
-    );
-
-    it('only causes a warning with a value that means what happens anyway: WORKERS=1', () => {
-      const environment = { ...MEMORY, WORKERS: '1' };
-      expect(readSettings(environment)).toMatchObject({ ok: true });
-      expect(settingWarnings(environment).map(inWords)).toEqual([`WORKERS: has no effect any more, ${RUN_REPLICAS}`]);
-    });
-
-    it('is absent if it is empty', () => {
-      const environment = { ...MEMORY, WORKERS: '' };
-      expect(readSettings(environment)).toMatchObject({ ok: true });
-      expect(settingWarnings(environment).map(inWords)).toEqual([]);
-    });
   });
 
   describe('an https BASE_URL', () => {
