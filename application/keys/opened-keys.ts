@@ -1,6 +1,6 @@
 import type { Ring, RingKey } from '../../domain/key-chain.ts';
 import type { KeyPair } from '../ports/key-provider.ts';
-import type { KeyRow } from '../ports/key-ring-store.ts';
+import { KEY_ROWS_MAX, type KeyRow } from '../ports/key-ring-store.ts';
 import type { KeySealer, OpenedSeal } from '../ports/key-sealer.ts';
 
 /** A key of the ring that this process can use. */
@@ -17,8 +17,8 @@ export interface UnusableKey {
   readonly reason: string;
 }
 
-/** The most revoked keys that are kept beyond the rows of the ring; as many again that were usable here. */
-const REVOKED_MAX = 10_000;
+/** The most revoked keys that are known beyond the rows of the ring. Each of them was usable here: nobody can make them up. */
+const REVOKED_MAX = KEY_ROWS_MAX;
 
 /**
  * The keys of the ring whose seals this process has opened. Nothing else in a row is believed, but that the key is revoked or
@@ -26,9 +26,9 @@ const REVOKED_MAX = 10_000;
  */
 export class OpenedKeys {
   readonly #sealer: Pick<KeySealer, 'open'>;
-  /** Those that were usable here have had a seal: ids that somebody makes up and revokes evict none of them. */
-  readonly #revokedUsable = new Set<string>();
-  readonly #revokedOthers = new Set<string>();
+  /** Keys that were usable here. The oldest is evicted. */
+  readonly #revoked = new Set<string>();
+  #revokedRows: ReadonlySet<string> = new Set();
   #opened: ReadonlyMap<string, OpenedSeal> = new Map();
   ring: Ring<OpenedKey> = { keys: [], rows: [], unreadable: [] };
   unusable: readonly UnusableKey[] = [];
@@ -38,7 +38,7 @@ export class OpenedKeys {
   }
 
   isRevoked(kid: string): boolean {
-    return this.#revokedUsable.has(kid) || this.#revokedOthers.has(kid);
+    return this.#revoked.has(kid) || this.#revokedRows.has(kid);
   }
 
   /** Opens what is new in these rows, and uses them in place of the previous ones. Returns the ids of keys that were usable and are revoked now. */
@@ -50,11 +50,10 @@ export class OpenedKeys {
     // The secret of a locked one may be there the next time.
     this.#opened = new Map([...opened].filter(([, { state }]) => state !== 'locked'));
     const usable = new Set(this.ring.keys.map(({ kid }) => kid));
-    for (const { kid, revokedAt } of rows) {
-      if (revokedAt === undefined || this.#revokedUsable.has(kid)) continue;
-      remember(usable.has(kid) ? this.#revokedUsable : this.#revokedOthers, kid);
-    }
+    this.#revokedRows = new Set(rows.filter(({ revokedAt }) => revokedAt !== undefined).map(({ kid }) => kid));
     const revoked = [...usable].filter((kid) => this.isRevoked(kid));
+    for (const kid of revoked) this.#revoked.add(kid);
+    for (const kid of this.#revoked) if (this.#revoked.size > REVOKED_MAX) this.#revoked.delete(kid);
 
     const keys: OpenedKey[] = [];
     const unusable: UnusableKey[] = [];
@@ -74,14 +73,6 @@ export class OpenedKeys {
     this.unusable = unusable;
     return revoked;
   }
-}
-
-/** The oldest is evicted. */
-function remember(revoked: Set<string>, kid: string): void {
-  revoked.delete(kid);
-  revoked.add(kid);
-  const [oldest] = revoked;
-  if (revoked.size > REVOKED_MAX && oldest !== undefined) revoked.delete(oldest);
 }
 
 /** Whether the seal belongs to this row: it could have been copied from another one. */

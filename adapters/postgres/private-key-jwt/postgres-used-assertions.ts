@@ -18,12 +18,6 @@ import { COUNT_USES, DELETE_ENDED, RECORD_USES, USED_ASSERTIONS } from '../used-
 const SWEEP_EVERY_MS = 5_000;
 const DELETED_AT_ONCE = 5_000;
 
-/**
- * How long a use is kept after its end, in seconds, while the table has room: a replica whose clock is behind by less, or
- * clocks that jump ahead together and back, find it.
- */
-const MARGIN_SECONDS = 3_600;
-
 /** A client with less than this share of its limit is not counted one by one. */
 const COUNTED_SHARE = 0.1;
 
@@ -84,14 +78,12 @@ export class PostgresUsedAssertions implements UsedAssertions {
   }
 
   /**
-   * Deletes what has ended, in batches, and counts the rest. The margin is shorter the fuller the table is, and none if it is
-   * half full. If the count takes longer than a statement may, the last one and
+   * Deletes what has ended, in batches, and counts the rest. If the count takes longer than a statement may, the last one and
    * what this process has added and deleted since are what is known. Throws DependencyUnavailable.
    */
   async sweep(): Promise<void> {
-    const margin = Math.floor(MARGIN_SECONDS * Math.max(0, 1 - (2 * this.#total) / this.#limits.total));
     for (let deleted = DELETED_AT_ONCE; deleted === DELETED_AT_ONCE; ) {
-      const statement = { ...DELETE_ENDED, values: [String(DELETED_AT_ONCE), this.#now(), String(margin)] };
+      const statement = { ...DELETE_ENDED, values: [String(DELETED_AT_ONCE), this.#now()] };
       const [response] = await this.#runner.run<{ readonly deleted: string }>(statement);
       deleted = Number(response?.deleted);
       this.#total = Math.max(0, this.#total - deleted);
@@ -101,7 +93,7 @@ export class PostgresUsedAssertions implements UsedAssertions {
     this.#added = new Map();
     const counts = await this.#runner.tryRun<{ readonly clientId: string | null; readonly uses: string | null }>({
       ...COUNT_USES,
-      values: [least, this.#now()],
+      values: [least],
     });
     if (counts === undefined) {
       for (const [clientId, count] of added) this.#added.set(clientId, count + (this.#added.get(clientId) ?? 0));

@@ -1,11 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { OpenedKeys } from '../../../application/keys/opened-keys.ts';
-import type { KeyRow } from '../../../application/ports/key-ring-store.ts';
+import type { KeyPair } from '../../../application/ports/key-provider.ts';
+import { KEY_ROWS_MAX, type KeyRow } from '../../../application/ports/key-ring-store.ts';
 import type { OpenedSeal } from '../../../application/ports/key-sealer.ts';
-
-const NEVER_OPENED = { open: async (): Promise<OpenedSeal> => ({ state: 'damaged' }) };
-/** More than OpenedKeys keeps of those that were never usable. */
-const MANY = 10_000;
 
 function row(kid: string, more: Partial<KeyRow>): KeyRow {
   const times = { createdAt: 0, knownAt: 0, signsFrom: 0, verifiesUntil: 1_000 };
@@ -18,21 +15,28 @@ function row(kid: string, more: Partial<KeyRow>): KeyRow {
 }
 
 describe('OpenedKeys', () => {
-  it('keeps so many ids of keys that were revoked elsewhere, and evicts those that were seen longest ago', async () => {
-    const keys = new OpenedKeys(NEVER_OPENED);
-    const revoke = (...kids: readonly string[]) => {
+  it('knows that a key which was usable is revoked when its row is gone or comes back, for as many keys as a ring has', async () => {
+    const pair = (kid: string) => ({ kid }) as KeyPair;
+    const plan = { algorithm: 'RS256', step: 0, signsFrom: 0, verifiesUntil: 1_000 } as const;
+    const keys = new OpenedKeys({ open: async (sealed) => ({ state: 'opened', plan, pair: pair(sealed) }) });
+    const revoke = async (kids: readonly string[]) => {
+      await keys.replace(
+        kids.map((kid) => row(kid, { sealed: kid })),
+        1,
+      );
       const revoked = { algorithm: undefined, step: undefined, sealed: undefined, revokedAt: 1 };
-      return keys.replace(
+      await keys.replace(
         kids.map((kid) => row(kid, revoked)),
         1,
       );
     };
-    await revoke('seen again', 'seen once');
-    await revoke(...Array.from({ length: MANY - 2 }, (_, n) => `invented ${n}`));
-    expect(keys.isRevoked('seen once')).toBe(true);
-    await revoke('seen again', 'one more');
-    const kept = ['seen again', 'seen once', 'invented 0', 'one more'].map((kid) => keys.isRevoked(kid));
-    expect(kept).toEqual([true, false, true, true]);
+    await revoke(['first']);
+    await revoke(Array.from({ length: KEY_ROWS_MAX - 1 }, (_, number) => `key ${number}`));
+    await keys.replace([row('first', { sealed: 'first' }), row('invented', { revokedAt: 1 })], 1);
+    expect(keys.ring.keys).toEqual([]);
+    expect(['first', 'key 7', 'invented'].map((kid) => keys.isRevoked(kid))).toEqual([true, true, true]);
+    await revoke(['one more']);
+    expect(['first', 'key 7', 'invented'].map((kid) => keys.isRevoked(kid))).toEqual([false, true, false]);
   });
 
   it('opens a seal once, but one without its secret each time: the secret may be there the next time', async () => {

@@ -105,40 +105,6 @@ describe('a database with the tables of the service', () => {
     expect(await database.query('select count(*)::int as count from used_assertions')).toEqual([{ count: 1 }]);
   });
 
-  it('keeps what has ended for an hour while there is room, and for less the fuller it is', async () => {
-    const rowsAfterSweep = async (rows: number, endedSeconds: number) => {
-      const store = await open({ perClient: 100, total: 100 });
-      await database.query('delete from used_assertions');
-      await database.query(
-        `insert into used_assertions select 'ended-' || n, 'a', extract(epoch from now())::bigint - $2, ''
-          from generate_series(1, $1::int) as n`,
-        [rows, endedSeconds],
-      );
-      // The first sweep counts, and the second one knows how full the table is.
-      await store.sweep();
-      await store.sweep();
-      return store.load.used;
-    };
-    expect(await rowsAfterSweep(1, 3_400)).toBe(1);
-    expect(await rowsAfterSweep(1, 3_700)).toBe(0);
-    expect(await rowsAfterSweep(25, 1_700)).toBe(25);
-    expect(await rowsAfterSweep(25, 1_900)).toBe(0);
-    expect(await rowsAfterSweep(50, 10)).toBe(0);
-  });
-
-  it('counts what has ended for all clients, and for no client', async () => {
-    const store = await open({ perClient: 3, total: 20 });
-    await database.query(
-      `insert into used_assertions select 'ended-' || n, 'a', extract(epoch from now())::bigint - 10, ''
-        from generate_series(1, 4) as n`,
-    );
-    await store.sweep();
-    expect(store.load.used).toBe(4);
-    expect(await store.use([useOf('1'), useOf('2'), useOf('3')])).toEqual(['first', 'first', 'first']);
-    await store.sweep();
-    expect(await store.use([useOf('4')])).toEqual(['client_full']);
-  });
-
   it('goes on with what it knows while a count takes too long, and stays bounded', async () => {
     const options = { url: database.url, poolSize: 1, deadlineMs: DEADLINE_MS };
     const table = await openTable('used assertions', USED_ASSERTIONS, options, () => {});
