@@ -10,9 +10,10 @@ import {
 import { ownersProblems, replaceableFiles } from '../adapters/system/read-text-file.ts';
 import type { Finding } from '../domain/finding.ts';
 import type { Problem } from '../domain/problem.ts';
+import type { Configuration } from './settings/configuration.ts';
 import { openFilesPlan } from './settings/derived-values.ts';
 import type { Environment } from './settings/read-environment.ts';
-import { OWNERS_FILES, type Settings, settingWarnings } from './settings/settings.ts';
+import { OWNERS_FILES, settingWarnings } from './settings/settings.ts';
 
 /** The checks that need nothing open, by their names in the report of the doctor. */
 export interface ChecksBeforeStart {
@@ -22,6 +23,7 @@ export interface ChecksBeforeStart {
   /** Whether others can read the files of keys; undefined for each without a setting. Who may write is checked for all files together. */
   readonly 'key file'?: readonly Finding[];
   readonly 'key secret'?: readonly Finding[];
+  readonly 'tls key'?: readonly Finding[];
   /** Whether audit lines can be written; undefined without the setting. */
   readonly 'audit file'?: readonly Finding[];
 }
@@ -30,8 +32,8 @@ export interface ChecksBeforeStart {
  * What startup and the doctor look at before anything is opened, and change nothing. With a problem the service does not start;
  * of the notes it logs those about settings, keys and memory.
  */
-export function checksBeforeStart(settings: Settings, environment: Environment): ChecksBeforeStart {
-  const { KEY_FILE: keyFile, KEY_SECRET_FILE: secret, AUDIT_FILE: audit } = settings;
+export function checksBeforeStart({ settings }: Configuration, environment: Environment): ChecksBeforeStart {
+  const { KEY_FILE: keyFile, KEY_SECRET_FILE: secret, AUDIT_FILE: audit, TLS_KEY_FILE: tlsKey } = settings;
   const owners = ownersProblems(OWNERS_FILES, environment);
   const replaceable = replaceableFiles(OWNERS_FILES, environment);
   const warnings = [...replaceable, ...settingWarnings(environment)];
@@ -45,6 +47,7 @@ export function checksBeforeStart(settings: Settings, environment: Environment):
     'open files': inspectOpenFiles(openFilesPlan(settings), connections),
     ...(keyFile !== undefined && { 'key file': inspectKeyFile(keyFile, 'forge tokens') }),
     ...(secret !== undefined && { 'key secret': inspectKeySecretFile(secret) }),
+    ...(tlsKey !== undefined && { 'tls key': inspectKeyFile(tlsKey, 'pose as this service') }),
     ...(audit !== undefined && { 'audit file': inspectWritableFile('AUDIT_FILE', audit) }),
   };
 }
@@ -59,6 +62,10 @@ export function problemsOf(found: ChecksBeforeStart): readonly Problem[] {
 export function warningsIn(found: ChecksBeforeStart): readonly Finding[] {
   const named = (setting: string, findings: readonly Finding[] = []) =>
     findings.map((finding) => ({ ...finding, text: `${setting}: ${finding.text}` }));
-  const keys = [...named('KEY_FILE', found['key file']), ...named('KEY_SECRET_FILE', found['key secret'])];
+  const keys = [
+    ...named('KEY_FILE', found['key file']),
+    ...named('KEY_SECRET_FILE', found['key secret']),
+    ...named('TLS_KEY_FILE', found['tls key']),
+  ];
   return [...found.settings, ...keys].filter(({ state }) => state === 'note');
 }

@@ -47,7 +47,7 @@ export const PARTS = {
   logDestination: token<Lines>('Lines of the log'),
   log: token<JsonLog>('JsonLog'),
   /** False where nothing may be changed: for the doctor. */
-  mayCreateTables: token<boolean>('whether tables may be created'),
+  mayCreate: token<boolean>('whether tables and keys may be created'),
   clock: token<Clock>('Clock'),
   monotonicClock: token<MonotonicClock>('MonotonicClock'),
   ids: token<IdGenerator>('IdGenerator'),

@@ -23,7 +23,7 @@ export async function startFromEnvironment(
   if (!configuration.ok) return failure([...configuration.problem, ...ownersProblems(OWNERS_FILES, environment)]);
   const { value } = configuration;
   const { settings } = value;
-  const found = checksBeforeStart(settings, environment);
+  const found = checksBeforeStart(value, environment);
   const problems = problemsOf(found);
   if (problems.length > 0) return failure(problems);
   return namePortProblem(listeningPlaces(settings), async () => {

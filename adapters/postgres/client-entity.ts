@@ -1,6 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { DETAILS_BYTES_MAX } from '../../application/client-lookup.ts';
-import { INSPECTED_MAX } from '../../application/inspect-clients.ts';
 import { FEDERATED_CANDIDATES_MAX } from '../../application/ports/client-repository.ts';
 import { ENTRY_BYTES_MAX } from '../../application/ports/client-store.ts';
 import { defineTable } from './table-definition.ts';
@@ -67,9 +66,6 @@ export const FIND_CLIENTS = {
   name: 'find_clients',
   text: `${SELECT_CLIENTS} where client_id = any ((select $1::text[])::text[])) as found`,
 } as const;
-
-/** As many clients as the doctor looks at, in no order. */
-export const LIST_CLIENTS = { text: `${SELECT_CLIENTS}) as found limit ${INSPECTED_MAX}` } as const;
 
 /**
  * Only the secret, as one row whether the client id is registered or not. Parameters: client id, and whether the secrets with ids are

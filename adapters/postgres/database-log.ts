@@ -16,8 +16,8 @@ export interface SharedSchema {
 /** What an operator needs to know about the database, apart from requests: changes of state, and rows that need repair. */
 export type DatabaseLine =
   | TableChange
-  | ({ readonly event: 'schema_shared' } & SharedSchema)
-  | { readonly event: 'search_path_unsafe'; readonly search_path: string }
+  | ({ readonly event: 'schema_shared'; readonly fix: string } & SharedSchema)
+  | { readonly event: 'search_path_unsafe'; readonly search_path: string; readonly fix: string }
   | BrokenRegistration;
 
 /** Takes lines of the log. Never throws. */

@@ -1,14 +1,6 @@
 import type { ClientRow } from '../../application/client-lookup.ts';
 import { costsIn, followCosts } from '../../application/storage-figures.ts';
-import {
-  CLIENTS,
-  FIND_BY_SUBJECT,
-  FIND_CLIENTS,
-  FIND_SECRET,
-  FIND_WITH_KEYS,
-  findCosts,
-  LIST_CLIENTS,
-} from './client-entity.ts';
+import { CLIENTS, FIND_BY_SUBJECT, FIND_CLIENTS, FIND_SECRET, FIND_WITH_KEYS, findCosts } from './client-entity.ts';
 import { acquireTimeoutMs, type ConnectionOptions } from './connection.ts';
 import type { DatabaseLog } from './database-log.ts';
 import { LookUps } from './look-ups.ts';
@@ -67,6 +59,5 @@ export async function openClientRows(options: ConnectionOptions, log: DatabaseLo
   const rows = clientRows(table.runner);
   // Requests wait for the only connection, and still find their responses in time.
   const costsMs = options.poolSize > 1 ? WHOLE_TABLE_MS : Math.ceil(acquireTimeoutMs(options.deadlineMs) / 4);
-  const listRows = () => table.runner.run<ClientRow>(LIST_CLIENTS);
-  return { rows, listRows, ...followCosts(table, () => rows.findCosts(costsMs)) };
+  return { rows, ...followCosts(table, () => rows.findCosts(costsMs)) };
 }

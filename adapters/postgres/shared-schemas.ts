@@ -1,12 +1,6 @@
-import type { Problem } from '../../domain/problem.ts';
 import type { Connection } from './connection.ts';
 import type { DatabaseLine, SharedSchema } from './database-log.ts';
 import { runStatement } from './runner.ts';
-
-/** What lets another role put a table, a function or an operator in the place of ours. */
-interface SchemaRisk extends Problem {
-  readonly line: DatabaseLine;
-}
 
 /**
  * The roles that somebody has given the right to create in a schema of the search path. Trusted are its owner, the owner of the
@@ -23,23 +17,15 @@ const FIND_SHARED = `select pg_catalog.quote_ident(nspname::text) as "schema",
       and not (grantee = self.oid or not rolsuper and pg_catalog.pg_has_role(grantee, 'MEMBER')))
   group by nspname order by nspname`;
 
-/** Every role may ask this. */
-export async function findSchemaRisks(connection: Connection): Promise<readonly SchemaRisk[]> {
+/** What lets another role put a table, a function or an operator in the place of ours. Every role may ask this. */
+export async function findSchemaRisks(connection: Connection): Promise<readonly DatabaseLine[]> {
   const { names } = await connection.searchPath();
   const shared = await runStatement<SharedSchema>(connection, { text: FIND_SHARED, values: [JSON.stringify(names)] });
-  const risks: SchemaRisk[] = shared.map(({ schema, roles }) => ({
-    code: 'schema_shared',
-    line: { event: 'schema_shared', schema, roles },
-    text: `other roles may create objects in the schema ${schema}, where the service finds its tables: ${roles}`,
-    fix: `revoke create on schema ${schema} from ${roles};`,
-  }));
-  if (names.indexOf('pg_catalog') <= 0) return risks;
-  const path = names.join(', ');
-  risks.push({
-    code: 'search_path_unsafe',
-    line: { event: 'search_path_unsafe', search_path: path },
-    text: `the search path ${path} names other schemas before pg_catalog: a pooler may run statements with their functions and operators`,
-    fix: 'leave pg_catalog out of the search_path of the role, the database or DATABASE_URL',
+  const risks: DatabaseLine[] = shared.map(({ schema, roles }) => {
+    return { event: 'schema_shared', schema, roles, fix: `revoke create on schema ${schema} from ${roles};` };
   });
-  return risks;
+  if (names.indexOf('pg_catalog') <= 0) return risks;
+  // A pooler may run statements with functions and operators of the schemas before it.
+  const fix = 'leave pg_catalog out of the search_path of the role, the database or DATABASE_URL';
+  return [...risks, { event: 'search_path_unsafe', search_path: names.join(', '), fix }];
 }

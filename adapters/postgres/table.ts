@@ -46,7 +46,7 @@ export async function openTable(
     await health.start();
     // Only a warning: a role that may not read the catalog of roles needs no more than its tables.
     const risks = health.fault === undefined ? await findSchemaRisks(connection).catch(() => []) : [];
-    for (const { line } of risks) log(line);
+    for (const line of risks) log(line);
   } catch (problem) {
     await close();
     throw problem;

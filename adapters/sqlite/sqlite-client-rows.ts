@@ -1,5 +1,4 @@
 import { type ClientRow, DETAILS_BYTES_MAX } from '../../application/client-lookup.ts';
-import { INSPECTED_MAX } from '../../application/inspect-clients.ts';
 import { FEDERATED_CANDIDATES_MAX } from '../../application/ports/client-repository.ts';
 import { ENTRY_BYTES_MAX } from '../../application/ports/client-store.ts';
 import type { StatementTimes } from '../../application/ports/telemetry.ts';
@@ -19,9 +18,6 @@ const FOR_SUBJECTS = within(ENTRY_BYTES_MAX, `json_remove(details, '$.jwks')`);
 function within(bytesMax: number, part: string): string {
   return `case when octet_length(${part}) > ${bytesMax} then 'null' else ${part} end`;
 }
-
-/** As many clients as the doctor looks at. */
-const LIST_CLIENTS = `select ${columns(FOR_SECRETS)} from clients limit ${INSPECTED_MAX}`;
 
 const FIND_CLIENT = `select ${columns(FOR_SECRETS)} from clients where client_id = ?`;
 
@@ -62,8 +58,7 @@ export async function openClientRows(path: string, log: FileLog, times?: Stateme
     findBySubject: async (issuer: string, subject: string, clientId: string) =>
       file.read<ClientRow>(FIND_BY_SUBJECT, issuer, subject, clientId),
   };
-  const listRows = async () => file.read<ClientRow>(LIST_CLIENTS);
   // While the file cannot be read, it says so itself.
   const findCosts = async () => costsIn(file.read<{ readonly cost: string }>(FIND_COSTS));
-  return { rows, listRows, ...followCosts(file, () => findCosts().catch(() => undefined)) };
+  return { rows, ...followCosts(file, () => findCosts().catch(() => undefined)) };
 }

@@ -2,6 +2,7 @@ import { constants } from 'node:crypto';
 import type { Server, TlsOptions } from 'node:tls';
 import { PeriodicTask } from '../../application/periodic-task.ts';
 import type { Dependency, Readiness } from '../../application/ports/health-check.ts';
+import type { Finding } from '../../domain/finding.ts';
 import type { Result } from '../../domain/result.ts';
 import { inspectCertificate, type ServerCertificate } from './server-certificate.ts';
 
@@ -75,11 +76,10 @@ export class TlsTermination implements Dependency {
   readonly reload = (): void => this.#look('at once');
 
   readiness(): Readiness {
-    const isOver = this.expiresAt.getTime() < Date.now();
-    const text = this.#problem ?? (isOver ? 'TLS_CERT_FILE has expired' : undefined);
-    if (text === undefined) return { ready: true };
     const fix = 'write a valid certificate and its key to the files; they are read again without a restart';
-    return { ready: true, note: { code: 'TLS_CERT_FILE', text, fix } };
+    const unusable = this.#problem === undefined ? [] : [{ text: this.#problem, fix }];
+    const [found] = [...unusable, ...this.#inspect().filter(({ state }) => state === 'problem')];
+    return found === undefined ? { ready: true } : { ready: true, note: { code: 'TLS_CERT_FILE', ...found } };
   }
 
   async close(): Promise<void> {
@@ -105,10 +105,15 @@ export class TlsTermination implements Dependency {
     }
   }
 
+  #inspect(): readonly Finding[] {
+    return inspectCertificate(this.#current, this.#parts.baseUrl, Date.now());
+  }
+
   #report(): void {
     const { leaf, expiresAt } = this.#current;
-    const findings = inspectCertificate(this.#current, this.#parts.baseUrl, Date.now());
-    const problem = findings.flatMap(({ state, text }) => (state === 'problem' ? [text] : [])).join('; ');
+    const problem = this.#inspect()
+      .flatMap(({ state, text }) => (state === 'problem' ? [text] : []))
+      .join('; ');
     this.#parts.onChange({
       event: 'tls_certificate_loaded',
       names: leaf.subjectAltName,

@@ -20,7 +20,7 @@ import type { Configuration } from '../settings/configuration.ts';
 export function registerPorts(core: Core, { settings, keyFile }: Configuration, lines: Lines | undefined): void {
   part(core, PARTS.logDestination, () => lines ?? openLogLines());
   part(core, PARTS.log, () => createJsonLog(core.resolve(PARTS.logDestination), traceFields));
-  part(core, PARTS.mayCreateTables, () => true);
+  part(core, PARTS.mayCreate, () => true);
   part(core, PARTS.clock, () => new SystemClock());
   part(core, PARTS.monotonicClock, () => new SystemMonotonicClock());
   part(core, PARTS.ids, () => new RandomIdGenerator());
@@ -40,15 +40,14 @@ export function registerPorts(core: Core, { settings, keyFile }: Configuration, 
   part(core, PARTS.lifecycle, () => new Lifecycle());
 }
 
-/** The same for a program that opens what a service opens, to read: nothing is logged, and no table created. */
-export function portsToRead(configuration: Configuration): Core {
+/** The same for a program that opens what a service opens, to read: nothing is recorded, and no file, table or key created. */
+export function portsToRead(configuration: Configuration, writeLog: (line: string) => void = () => {}): Core {
   const core = createCore();
-  core.registerInstance(PARTS.mayCreateTables, false);
-  registerPorts(
-    core,
-    configuration,
-    linesTo(() => {}),
-  );
+  const lines = linesTo(writeLog);
+  const auditLog = { record: async () => {} };
+  core.registerInstance(PARTS.auditOutput, { auditLog, checks: [], measured: lines, close: async () => {} });
+  core.registerInstance(PARTS.mayCreate, false);
+  registerPorts(core, configuration, lines);
   return core;
 }
 

@@ -5,10 +5,9 @@ import type { MetricValues } from '../../adapters/prom-client/metric-values.ts';
 import { KeyRotationTimer } from '../../adapters/system/key-rotation-timer.ts';
 import { KeyRing } from '../../application/keys/key-ring.ts';
 import { type KeyRingTimes, keyTimes, problemOfKey } from '../../application/keys/key-ring-report.ts';
-import type { UnusableKey } from '../../application/keys/opened-keys.ts';
 import type { HealthCheck } from '../../application/ports/health-check.ts';
 import { CLOCK_OFFSET_SECONDS_MAX } from '../../domain/clock-offset.ts';
-import { inWords, type Problem } from '../../domain/problem.ts';
+import { inWords } from '../../domain/problem.ts';
 import { KEY_TYPES } from '../../domain/token-key.ts';
 import type { Feature } from '../feature.ts';
 import type { KeyDirectory } from '../features/key-directory.ts';
@@ -32,14 +31,17 @@ export function signingKeys(settings: Settings, core: Core, directory?: KeyDirec
   const log = createStateLog(core.resolve(PARTS.log));
   const rotation = new KeyRotationTimer(ring, { publicationSeconds: settings.KEY_PUBLICATION_SECONDS, log });
   const threads = core.resolve(PARTS.signingThreads);
+  const mayAdd = directory === undefined || core.resolve(PARTS.mayCreate);
   part(core, PARTS.keyProvider, () => ring);
   return {
     ring,
     verification: rotation.verification,
-    checks: [rotation],
+    // Without a right to add a key, only what is there is looked at.
+    checks: mayAdd ? [rotation] : [],
     async prepare() {
       if (KEY_TYPES[settings.TOKEN_SIGNING_ALG].kty === 'RSA') threads.start();
-      await rotation.start();
+      if (mayAdd) await rotation.start();
+      else await ring.read().catch(() => {});
       refuseLockedKeys(ring);
     },
     async close() {
@@ -56,16 +58,10 @@ export function signingKeys(settings: Settings, core: Core, directory?: KeyDirec
 
 /** Throws if a key of the ring, which replicas sign or verify with, needs a secret that this one does not have. */
 function refuseLockedKeys(ring: KeyRing): void {
-  const problem = problemOfLockedKey(ring.unusable());
-  if (problem !== undefined) throw new Error(inWords(problem));
-}
-
-/** The first of these keys that needs another secret; undefined if none does. */
-export function problemOfLockedKey(unusable: readonly UnusableKey[]): Problem | undefined {
-  const locked = unusable.find(({ state }) => state === 'locked');
-  if (locked === undefined) return undefined;
-  const { text, ...more } = problemOfKey(locked, 'opened');
-  return { ...more, text: `KEY_SECRET_FILE: ${text}` };
+  const locked = ring.unusable().find(({ state }) => state === 'locked');
+  if (locked === undefined) return;
+  const problem = problemOfKey(locked, 'opened');
+  throw new Error(`KEY_SECRET_FILE: ${inWords(problem)}`);
 }
 
 /** Leaves out what is not known. */

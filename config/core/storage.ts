@@ -32,7 +32,7 @@ export function needsOf({ settings, clients }: Configuration, core: Core, depend
     database: {
       url: urlFile === undefined ? url : followDatabaseUrl(urlFile, url, readTextFileNow, onProblem),
       deadlineMs,
-      mayCreate: core.resolve(PARTS.mayCreateTables),
+      mayCreate: core.resolve(PARTS.mayCreate),
       measure: (use, pool) => core.resolve(PARTS.processMetrics).measureDatabase(use, pool),
     },
     poolSize: settings.DATABASE_POOL_SIZE,

@@ -1,6 +1,5 @@
 import { readDetails } from '../../adapters/files/clients-file.ts';
 import { openClientsDatabase } from '../../adapters/postgres/clients-program/postgres-clients-database.ts';
-import { inspectSession } from '../../adapters/postgres/doctor/inspect-session.ts';
 import { KEY_RING, openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
 import { openKeyRingDatabase } from '../../adapters/postgres/keys-program/postgres-key-ring-database.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
@@ -26,8 +25,6 @@ export const postgres: Storage = {
   },
 
   openUsedAssertions: ({ database, clock, log }) => openUsedAssertions(database, clock, log),
-
-  inspect: ({ database: { url } }, hasKeys) => inspectSession(typeof url === 'string' ? url : url(), hasKeys),
 
   programs: {
     async openClientStore({ url }, recorder) {

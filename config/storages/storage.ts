@@ -1,7 +1,6 @@
 import type { Migrated, MigrateOptions } from '../../adapters/cli/run-migrate.ts';
 import type { StateLog } from '../../adapters/log/state-log.ts';
 import type { ConnectionOptions } from '../../adapters/postgres/connection.ts';
-import type { ClientRow } from '../../application/client-lookup.ts';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import type { ClientChange, ClientStore } from '../../application/ports/client-store.ts';
@@ -12,7 +11,6 @@ import type { KeyRingChange, KeyRingRecords } from '../../application/ports/key-
 import type { KeyRingStore } from '../../application/ports/key-ring-store.ts';
 import type { UsedAssertions } from '../../application/ports/used-assertions.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
-import type { Finding } from '../../domain/finding.ts';
 import type { Result } from '../../domain/result.ts';
 
 /** Where registrations are, and what is kept beside them. What is absent, this storage does not have. */
@@ -23,8 +21,6 @@ export interface Storage {
   openKeyRing?(needs: ServiceNeeds): Promise<Opened<KeyRingStore>>;
   /** What all replicas know of `private_key_jwt`; otherwise each has its own in memory. Rejects as `openClients`. */
   openUsedAssertions?(needs: ServiceNeeds): Promise<Opened<UsedAssertions>>;
-  /** What the doctor says before it opens anything else. @param hasKeys `KEY_DIRECTORY=database`. */
-  inspect?(needs: ServiceNeeds, hasKeys: boolean): Promise<Inspected>;
   /** What the programs `clients`, `keys` and `migrate` work on. */
   readonly programs?: StoragePrograms;
 }
@@ -57,15 +53,7 @@ export interface OpenClients {
   readonly readCosts?: (onFound: (costs: readonly number[]) => void) => Promise<void>;
   /** Whether secrets may be stored as `{noop}` and plain text. */
   readonly hasPlainSecrets?: boolean;
-  /** The clients that the doctor looks at. Throws DependencyUnavailable. */
-  readonly listRows?: () => Promise<readonly ClientRow[]>;
   readonly dependency?: Dependency;
-}
-
-interface Inspected {
-  readonly findings: readonly Finding[];
-  /** False after a fault, which is the last finding: each store would have the same. */
-  readonly isUsable: boolean;
 }
 
 interface Closable {

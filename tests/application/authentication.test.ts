@@ -28,7 +28,6 @@ import {
 } from '../../application/client-lookup.ts';
 import { AuthenticateByIdentity } from '../../application/federated-jwt/authenticate-by-identity.ts';
 import { ExplainAssertion } from '../../application/federated-jwt/explain-assertion.ts';
-import { inspectRows } from '../../application/inspect-clients.ts';
 import type { AssertionVerdict, AssertionVerifier } from '../../application/ports/assertion-verifier.ts';
 import type { Caller } from '../../application/ports/caller.ts';
 import type { AssertionType } from '../../application/ports/client-credentials.ts';
@@ -254,50 +253,6 @@ describe('the row of a client', () => {
       });
     }
     expect(lines).toEqual([]);
-  });
-
-  it('is counted for the operator if it gets no token, or if its secret is easy to guess', () => {
-    const strong = clientSecret.replace('$04$', '$10$');
-    const good = rowOf({}, { clientSecret: strong });
-    expect(inspectRows([good, rowOf({}, { clientSecret: NO_SECRET })], NOW, 86_400)).toEqual([]);
-    const broken = [
-      rowOf({ claims: [] }, { clientSecret: strong }),
-      rowOf({}, { clientSecret: 'plain' }),
-      rowOf({}, { clientSecret: '{noop}plain' }),
-      rowOf({ claims: [] }, { clientSecret: lock(strong) }),
-    ];
-    const weak = [rowOf(), rowOf({}, { clientSecret: lock(clientSecret) }), rowOf({ client_secret_generated: true })];
-    expect(inspectRows([good, ...broken, ...weak], NOW, 86_400)).toEqual([
-      {
-        state: 'note',
-        text: 'registered clients that get no token: 3',
-        fix: 'npm run clients -- list --state broken names them and their problems',
-      },
-      {
-        state: 'note',
-        text: 'registered clients with a secret that no program generated, of a BCrypt cost below 10: 2',
-        fix: 'npm run clients -- list names them',
-      },
-    ]);
-  });
-
-  it('is named to the operator if its tokens are shorter than it asks for, as are the first five of many', () => {
-    const asking = (clientId: string, seconds: number) => rowOf({ token_lifetime_seconds: seconds }, { clientId });
-    const lifetimes = (...rows: readonly ClientRow[]) => {
-      const strong = clientSecret.replace('$04$', '$10$');
-      return inspectRows(
-        rows.map((row) => ({ ...row, clientSecret: strong })),
-        NOW,
-        300,
-      );
-    };
-    const fix = 'shorten theirs, as with npm run clients -- update --token-lifetime, or raise the setting';
-    const text = (named: string) =>
-      `clients with a token_lifetime_seconds above TOKEN_LIFETIME_SECONDS, whose tokens are valid for 300 s: ${named}`;
-    const longer = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => asking(id, 301));
-    expect(lifetimes(asking('same', 300), rowOf())).toEqual([]);
-    expect(lifetimes(...longer.slice(1), rowOf())).toEqual([{ state: 'note', text: text('5 (b, c, d, e, f)'), fix }]);
-    expect(lifetimes(...longer)).toEqual([{ state: 'note', text: text('6 (a, b, c, d, e, …)'), fix }]);
   });
 
   it('has the conditions of its rules for an identity, if they can be read', () => {

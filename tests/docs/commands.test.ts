@@ -58,7 +58,7 @@ describe('the README', () => {
     expect(JSON.parse(await bash(asked))).toMatchObject({ token_type: 'Bearer', scope: 'read write' });
     await using doctor = runLine(inFolder(inspection), own);
     expect(await doctor.ended()).toBe(0);
-    expect(doctor.stdout()).toContain('the service runs, and is ready');
+    expect(doctor.stdout()).toContain('it is ready');
     await rm(folder, { recursive: true });
   });
 

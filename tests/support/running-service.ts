@@ -114,7 +114,7 @@ export async function startServiceUnderTest(options: ServiceOptions = {}): Promi
     part(core, PARTS.auditOutput, () => ({ auditLog, measured, checks: [], close: async () => {} }));
   }
   const built = await buildService({ ...configuration.value, ...limits }, { core, features });
-  const service = await startProcess(built, settings, checksBeforeStart(settings, environment));
+  const service = await startProcess(built, settings, checksBeforeStart(configuration.value, environment));
 
   recordResponsesOf(service.port);
   const stop = async () => {

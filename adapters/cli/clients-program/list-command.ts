@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { ListedPage } from '../../../application/clients-program/list-clients.ts';
-import { WEAK_SECRET } from '../../../application/inspect-clients.ts';
 import type { ClientDocument } from '../../../domain/client-document.ts';
+import { CHOSEN_SECRET_COST } from '../../../domain/stored-secret.ts';
 import { JSON_OPTION } from '../command-program.ts';
 import type { OutputStream } from '../outcome.ts';
 import { printableJson, shortened } from '../printable.ts';
@@ -102,7 +102,8 @@ class WeakClients {
     if (this.#count === 0) return [];
     const ids = this.#first.map((id) => shortened(id, CELL_MAX)).join(', ');
     const more = this.#count > this.#first.length ? `, and ${this.#count - this.#first.length} more` : '';
-    return [`With ${WEAK_SECRET}: ${ids}${more}. Give them new ones with rotate.`];
+    const weak = `a secret that no program generated, of a BCrypt cost below ${CHOSEN_SECRET_COST}`;
+    return [`With ${weak}: ${ids}${more}. Give them new ones with rotate.`];
   }
 }
 

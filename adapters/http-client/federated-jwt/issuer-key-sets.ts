@@ -43,7 +43,8 @@ export class IssuerKeySets implements Dependency, IssuerKeys {
   readonly #now: () => number;
   readonly #closing = new AbortController();
   readonly #fetched = new Map<string, Fetched>();
-  readonly #faulty = new Set<string>();
+  /** Why the last attempt failed, by issuer. */
+  readonly #faulty = new Map<string, string>();
   readonly #refreshing: readonly PeriodicTask[];
 
   constructor(sources: readonly IssuerSource[], options: IssuerKeySetsOptions) {
@@ -72,13 +73,16 @@ export class IssuerKeySets implements Dependency, IssuerKeys {
     return { current, stale: sets.length - current, absent: this.#sources.length - sets.length };
   }
 
-  /** Always ready: other issuers and other methods work without one issuer. The note counts what is missing. */
+  /** Always ready: other issuers and other methods work without one issuer. The note counts what is missing, and names the first one. */
   readiness(): Readiness {
     const { stale, absent } = this.counts();
     const notes = [...(absent > 0 ? [`${absent} missing`] : []), ...(stale > 0 ? [`${stale} not current`] : [])];
     if (notes.length === 0) return { ready: true };
-    const fix = 'npm run doctor names the issuers and their faults';
-    return { ready: true, note: { code: absent > 0 ? 'missing' : 'not_current', text: notes.join(', '), fix } };
+    const [[issuer, fault] = []] = this.#faulty;
+    const text =
+      issuer === undefined ? notes.join(', ') : `${notes.join(', ')}: that of ${issuer} cannot be fetched (${fault})`;
+    const fix = 'correct jwks_uri in CLIENT_ASSERTION_ISSUERS_FILE, or the network between here and the issuer';
+    return { ready: true, note: { code: absent > 0 ? 'missing' : 'not_current', text, fix } };
   }
 
   async close(): Promise<void> {
@@ -120,7 +124,8 @@ export class IssuerKeySets implements Dependency, IssuerKeys {
   #failed(issuer: string, fault: unknown): true {
     if (this.#closing.signal.aborted) return true;
     const isNew = !this.#faulty.has(issuer);
-    this.#faulty.add(issuer);
+    const { message, cause } = Object(fault) as Error & { readonly cause?: NodeJS.ErrnoException };
+    this.#faulty.set(issuer, cause?.code ?? message);
     if (isNew) this.#options.log({ event: 'key_set_unavailable', issuer, fault });
     const fetched = this.#fetched.get(issuer);
     const isStale = fetched !== undefined && this.#now() - fetched.fetchedMs > this.#options.staleMs;

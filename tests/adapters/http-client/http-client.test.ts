@@ -1,8 +1,4 @@
-import { createServer, type RequestListener } from 'node:http';
-import { afterEach, describe, expect, it, test } from '@jest/globals';
-import { inspectBaseUrl } from '../../../adapters/http-client/doctor/inspect-base-url.ts';
-import type { IssuerSource } from '../../../adapters/http-client/federated-jwt/fetch-issuer-keys.ts';
-import { inspectIssuers } from '../../../adapters/http-client/federated-jwt/inspect-issuers.ts';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import {
   type IssuerKeySetEvent,
   IssuerKeySets,
@@ -11,186 +7,9 @@ import {
 import { readIssuersFile } from '../../../adapters/http-client/federated-jwt/read-issuers-file.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { IssuerKeySet } from '../../../application/ports/issuer-keys.ts';
-import { freePort } from '../../support/free-port.ts';
-import { type KeySetResponse, KeySetServer, keySetResponse } from '../../support/key-set-server.ts';
-import { listenOnLoopback } from '../../support/loopback-server.ts';
+import { KeySetServer, keySetResponse } from '../../support/key-set-server.ts';
 import { until } from '../../support/until.ts';
 import { WorkloadKey } from '../../support/workload-issuer.ts';
-
-describe('the base URL', () => {
-  const ISSUER = 'https://auth.example';
-
-  function urlsOf(baseUrl: string, isPublic = true) {
-    const [tokenUrl, metadataUrl, keySetUrl] = ['token', 'metadata', 'keys'].map((path) => `${baseUrl}/${path}`);
-    return {
-      baseUrl,
-      issuer: ISSUER,
-      tokenUrl: `${tokenUrl}`,
-      metadataUrl: `${metadataUrl}`,
-      keySetUrl: `${keySetUrl}`,
-      isPublic,
-    };
-  }
-
-  /** What is found where these paths have these bodies, or statuses. The token endpoint answers as ours. */
-  async function inspect(answers: Readonly<Record<string, unknown>>, isPublic = true) {
-    const listener: RequestListener = ({ url = '' }, response) => {
-      const answer = { '/token': 405, ...answers }[url] ?? 404;
-      if (url === '/token') response.setHeader('Allow', 'POST');
-      response.statusCode = typeof answer === 'number' ? answer : 200;
-      if (response.statusCode === 302) response.setHeader('Location', '/login');
-      response.end(typeof answer === 'number' ? '{}' : JSON.stringify(answer));
-    };
-    await using server = await listenOnLoopback(createServer(listener));
-    const findings = await inspectBaseUrl(urlsOf(server.url, isPublic), true);
-    return findings.map(({ state, text }) => [state, text.replaceAll(server.url, '')]);
-  }
-
-  describe('inspectBaseUrl', () => {
-    it('accepts the metadata of this service, and names its keys', async () => {
-      expect(
-        await inspect({ '/metadata': { issuer: ISSUER }, '/keys': { keys: [{ kid: 'a' }, { kid: 'b' }] } }),
-      ).toEqual([['ok', '/keys answers, with the keys a, b']]);
-    });
-
-    it('accepts a token endpoint alone if the metadata is not public', async () => {
-      expect(await inspect({}, false)).toEqual([
-        ['ok', '/token answers; metadata and key set require a token (PUBLIC_METADATA=false)'],
-      ]);
-    });
-
-    it.each([
-      [{ '/token': 401 }, '/token answers with status 401, not as this service'],
-      [
-        { '/token': 302 },
-        '/token answers with status 302, not as this service: a redirect, and callers lose their request',
-      ],
-      [{}, '/metadata answers with status 404, not as this service'],
-      [
-        { '/metadata': { issuer: 'https://other.example' } },
-        'the metadata at /metadata has another issuer than TOKEN_ISSUER',
-      ],
-      [{ '/metadata': [] }, 'the metadata at /metadata has another issuer than TOKEN_ISSUER'],
-      [
-        { '/metadata': { issuer: ISSUER }, '/keys': 503 },
-        'the metadata answers, but the key set at /keys has status 503',
-      ],
-    ])('finds another service, or a proxy that changes requests: %j', async (answers, text) => {
-      expect(await inspect(answers)).toEqual([['problem', text]]);
-    });
-
-    it.each([
-      ['/metadata', { '/metadata': { issuer: ISSUER, more: 'x'.repeat(300_000) } }],
-      ['/keys', { '/metadata': { issuer: ISSUER }, '/keys': { keys: [], more: 'x'.repeat(300_000) } }],
-    ])('reads no more than the begin of a long response at %s, and says so', async (path, answers) => {
-      expect(await inspect(answers)).toEqual([
-        ['problem', `${path} does not answer as this service: the response is longer than 256 KiB`],
-      ]);
-    });
-
-    it('stops to read a response without an end', async () => {
-      let sent = 0;
-      const listener: RequestListener = (_request, response) => {
-        response.writeHead(405, { Allow: 'POST' });
-        const send = () => {
-          while (!response.destroyed && response.write(Buffer.alloc(65_536))) sent += 65_536;
-        };
-        response.on('drain', send);
-        send();
-      };
-      await using server = await listenOnLoopback(createServer(listener));
-      const [finding] = await inspectBaseUrl(urlsOf(server.url), true);
-      expect(finding?.text).toContain('the response is longer than 256 KiB');
-      // What has arrived in buffers of the system, too.
-      expect(sent).toBeLessThan(50_000_000);
-    });
-
-    it('is a problem if nothing answers although the service runs, and otherwise a note', async () => {
-      const urls = urlsOf('https://no-such-host.invalid');
-      const text = expect.stringMatching(/^nothing usable answers at https:\/\/no-such-host\.invalid\/token \(E\w+\)/);
-      const [runs] = await inspectBaseUrl(urls, true);
-      expect(runs).toEqual({ state: 'problem', text, fix: expect.stringContaining('correct BASE_URL') });
-      const [stands] = await inspectBaseUrl(urls, false);
-      expect(stands).toEqual({ state: 'note', text, fix: expect.stringContaining('start the service') });
-    });
-
-    it('is a problem if BASE_URL is https and what answers there has no TLS', async () => {
-      await using server = await listenOnLoopback(createServer());
-      const [finding] = await inspectBaseUrl(urlsOf(server.url.replace('http:', 'https:')), true);
-      expect(finding).toEqual({
-        state: 'problem',
-        text: expect.stringMatching(/: it has no TLS$/),
-        fix: expect.stringContaining('set TLS_CERT_FILE and TLS_KEY_FILE'),
-      });
-    });
-
-    it('is a note on this machine: a container does not reach the port that is published', async () => {
-      const urls = urlsOf(`http://localhost:${await freePort()}`);
-      expect(await inspectBaseUrl(urls, true)).toEqual([
-        {
-          state: 'note',
-          text: expect.stringContaining('(ECONNREFUSED)'),
-          fix: expect.stringContaining('in a container'),
-        },
-      ]);
-    });
-
-    it('notes a public URL without TLS', async () => {
-      expect(await inspectBaseUrl(urlsOf('http://no-such-host.invalid'), false)).toContainEqual(
-        expect.objectContaining({ state: 'note', text: 'BASE_URL is http: secrets and tokens travel unencrypted' }),
-      );
-    });
-  });
-});
-
-describe('doctor for issuers', () => {
-  const [ONE, OTHER] = [new WorkloadKey('one').jwk(), new WorkloadKey('other').jwk()];
-  const FIX = 'correct jwks_uri in CLIENT_ASSERTION_ISSUERS_FILE, or the network between here and the issuer';
-
-  let stack = new AsyncDisposableStack();
-  afterEach(async () => {
-    await stack.disposeAsync();
-    stack = new AsyncDisposableStack();
-  });
-
-  const issuer = (name: string, uri: string): IssuerSource => {
-    return { issuer: name, algorithms: ['RS256'], preset: 'none', source: { uri } };
-  };
-
-  async function serve(answer: KeySetResponse): Promise<KeySetServer> {
-    return stack.use(await KeySetServer.start(answer));
-  }
-
-  describe('the doctor, of the trusted issuers', () => {
-    test('says how many keys of each set it can use', async () => {
-      const { url } = await serve(keySetResponse({ keys: [ONE, OTHER, { ...ONE, kid: 'encryption', use: 'enc' }] }));
-      expect(await inspectIssuers([issuer('https://issuer.test', url)])).toEqual([
-        { state: 'ok', text: 'https://issuer.test: 2 usable keys' },
-      ]);
-    });
-
-    test('says of a set what is wrong with it, and of each issuer by itself', async () => {
-      const absent = await serve({ kind: 'text', text: '', status: 404 });
-      const html = await serve({ kind: 'text', text: '<html>secret</html>' });
-      const good = await serve(keySetResponse({ keys: [ONE] }));
-      const left = await serve(keySetResponse({ keys: [ONE] }));
-      await left.leave();
-      const findings = await inspectIssuers([
-        issuer('absent', absent.url),
-        issuer('html', html.url),
-        issuer('good', good.url),
-        issuer('left', left.url),
-      ]);
-      const text = 'the key set cannot be fetched';
-      expect(findings).toEqual([
-        { state: 'problem', text: `absent: ${text}: the key set was answered with status 404`, fix: FIX },
-        { state: 'problem', text: `html: ${text}: the key set must be a JWK set`, fix: FIX },
-        { state: 'ok', text: 'good: 1 usable keys' },
-        { state: 'problem', text: `left: ${text}: ECONNREFUSED`, fix: FIX },
-      ]);
-    });
-  });
-});
 
 describe('key sets of issuers', () => {
   const OLD = new WorkloadKey('old').jwk();
@@ -269,7 +88,10 @@ describe('key sets of issuers', () => {
       await server.leave();
       await until(() => keySet()?.current === false, 'the fault is noticed');
       expect(kids()).toEqual(['old']);
-      expect(sets.readiness()).toMatchObject({ ready: true, note: { text: '1 not current' } });
+      expect(sets.readiness()).toMatchObject({
+        ready: true,
+        note: { text: `1 not current: that of ${ISSUER} cannot be fetched (ECONNREFUSED)` },
+      });
       await server.comeBack();
       await until(() => keySet()?.current === true, 'the set is fetched again');
       expect(events.map(({ event }) => event)).toEqual([
@@ -341,7 +163,9 @@ describe('key sets of issuers', () => {
       broken.answer = { kind: 'text', text: '', status: 500 };
       await until(() => sets.counts().stale === 1, 'the fault of one is noticed');
       expect(sets.counts()).toEqual({ current: 1, stale: 1, absent: 1 });
-      expect(sets.readiness()).toMatchObject({ ready: true, note: { text: '1 missing, 1 not current' } });
+      const text =
+        '1 missing, 1 not current: that of none cannot be fetched (the key set was answered with status 404)';
+      expect(sets.readiness()).toMatchObject({ ready: true, note: { text } });
       expect(['good', 'broken'].map((issuer) => sets.keysOf(issuer).current)).toEqual([true, false]);
       expect(() => sets.keysOf('none')).toThrow(DependencyUnavailable);
       none.answer = keySetResponse({ keys: [NEW] });
@@ -372,7 +196,10 @@ describe('key sets of issuers', () => {
       await until(() => kids() !== undefined, 'the set is fetched');
       server.answer = { kind: 'text', text: '', status: 500 };
       await until(() => kids() === undefined, 'the set is dropped');
-      expect(sets.readiness()).toMatchObject({ ready: true, note: { text: '1 missing' } });
+      expect(sets.readiness()).toMatchObject({
+        ready: true,
+        note: { text: expect.stringMatching(/^1 missing: that of .*status 500\)$/) },
+      });
       expect(events.at(-1)).toEqual({ event: 'key_set_expired', issuer: ISSUER });
     });
 

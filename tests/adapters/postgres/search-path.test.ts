@@ -125,8 +125,9 @@ describe('a schema of the search path in which other roles may create objects', 
       return { lines, revokes: fixes.filter((fix) => fix.startsWith('revoke create')) };
     };
     const { lines, revokes } = await found();
-    expect(lines).toEqual([{ event: 'schema_shared', schema: 'shared', roles: `public, ${other.name}` }]);
-    expect(revokes).toEqual([`revoke create on schema shared from public, ${other.name};`]);
+    const fix = `revoke create on schema shared from public, ${other.name};`;
+    expect(lines).toEqual([{ event: 'schema_shared', schema: 'shared', roles: `public, ${other.name}`, fix }]);
+    expect(revokes).toEqual([fix]);
     await database.query(revokes[0] ?? '');
     expect(await found()).toEqual({ lines: [], revokes: [] });
     for (const { name } of [role, other]) await database.query(`drop owned by ${name}`);
@@ -152,7 +153,7 @@ async function openDeployment() {
   /** What the doctor notes of schemas and owners. */
   const inspect = async (url = service.url) => {
     const findings = await inspectDatabase(url);
-    return findings.flatMap(({ state, text }) => (/ roles may create|pg_catalog/.test(text) ? [state, text] : []));
+    return findings.flatMap(({ name, state, text }) => (name === 'log' && state === 'note' ? [text] : []));
   };
   const dispose = { [Symbol.asyncDispose]: close };
   return { ...own, name, service, owner, stranger, start, inspect, ...dispose };
@@ -196,11 +197,11 @@ describe('tables and schemas of a stranger', () => {
       alter schema public owner to ${owner.name}; grant usage on schema app to public;
       grant create on schema app to ${stranger.name}; alter role ${service.name} set search_path = app, public`);
     const before = await inspect();
-    expect(before).toEqual(['note', expect.stringContaining(`may create objects in the schema app, `)]);
+    expect(before).toEqual([`schema_shared: ${JSON.stringify({ schema: 'app', roles: stranger.name })}`]);
     await runAt(stranger.url, `${createClients('app')}; grant select on app.clients to public`);
     expect(await inspect()).toEqual(before);
     await using opened = await start();
-    expect(opened.lines).toEqual([{ event: 'schema_shared', schema: 'app', roles: stranger.name }]);
+    expect(opened.lines).toMatchObject([{ event: 'schema_shared', schema: 'app', roles: stranger.name }]);
   });
 
   it('a search path with other schemas before pg_catalog is reported', async () => {
@@ -211,9 +212,9 @@ describe('tables and schemas of a stranger', () => {
     await set('public, pg_catalog');
     {
       await using opened = await start();
-      expect(opened.lines).toEqual([{ event: 'search_path_unsafe', search_path: 'public, pg_catalog' }]);
+      expect(opened.lines).toMatchObject([{ event: 'search_path_unsafe', search_path: 'public, pg_catalog' }]);
     }
-    expect(await inspect()).toEqual(['note', expect.stringContaining('names other schemas before pg_catalog')]);
+    expect(await inspect()).toEqual([expect.stringMatching(/^search_path_unsafe: /)]);
     for (const path of ['pg_catalog, public', 'public']) {
       await set(path);
       expect(await inspect()).toEqual([]);
