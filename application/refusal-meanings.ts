@@ -29,9 +29,9 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
   assertion_client_contradictory:
     'The client_id of the request is not the client that the assertion authenticates. Correct client_id, or leave it out.',
   assertion_subject_unknown:
-    'The issuer is trusted, but no client has a rule for this subject. `npm run clients -- explain` shows the subject; `npm run clients -- update <client-id> --add-subject` adds a rule.',
+    'The issuer is trusted, but no client has a rule for this subject. The detail has the subject; `npm run clients -- update <client-id> --add-subject` adds a rule. That of a repository at GitHub has two spellings, with and without ids.',
   assertion_claims_unmatched:
-    'A client has a rule for this subject, but the assertion does not meet its conditions. `npm run clients -- explain` names the claim that differs.',
+    'A client has a rule for this subject, but the assertion does not meet its conditions. The detail names the claims that differ; a condition is met by a text only, not by a number or a boolean.',
   federated_rule_refused:
     'The rule of this client is not strict enough to be safe. Replace it with one that `npm run clients` accepts.',
   assertion_key_unknown:

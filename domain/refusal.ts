@@ -125,6 +125,8 @@ export interface Refusal {
   readonly clientId?: string;
   /** What the description shows for `…`, never of a registration. It may be as long as a request. */
   readonly shown?: string;
+  /** What an operator compares, for the log: of a registration, and of what a trusted issuer has signed. Never a secret. */
+  readonly detail?: string;
 }
 
 export function refused(reason: RefusalReason, clientId?: string, shown?: string): Failure<Refusal> {

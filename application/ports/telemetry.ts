@@ -15,6 +15,8 @@ export interface RequestLine {
   readonly error?: string;
   /** The reason of the refusal, which the response does not contain. */
   readonly reason?: string;
+  /** What an operator compares, for some reasons. */
+  readonly detail?: string | undefined;
   /** Only of a registered client. */
   readonly client_id?: string;
   /** `jti` of the token that was issued or presented. */
@@ -43,6 +45,7 @@ export interface RefusalRecord {
   /** Field `error` of the response. */
   readonly error: string;
   readonly reason: string;
+  readonly detail?: string | undefined;
   /** What was unavailable, if that was the reason: `client repository`, `secret verification`, … */
   readonly dependency?: string | undefined;
   /** The declared path, or `none`. */

@@ -352,8 +352,11 @@ describe('federated_jwt', () => {
       await setDetails('github-actions', { subjects: [{ ...rule, claims: {} }] });
       expect(await statusOf(service, github)).toBe(401);
       expect(lastReason(service)).toBe('federated_rule_refused');
+      expect(service.logLines().at(-1)).toMatchObject({
+        detail: expect.stringMatching(/^claims must have \/repository_id/),
+      });
       const { stderr } = await explain(await onPostgres(), github.mint(AUDIENCE));
-      expect(stderr).toContain('rule of client github-actions: does not count, claims must have /repository_id');
+      expect(stderr).toMatch(/^Detail: claims must have \/repository_id/m);
       await setDetails('github-actions', { subjects: [rule] });
       expect(await statusOf(service, github)).toBe(200);
 

@@ -193,7 +193,7 @@ function requestLine(ctx: Exchange, milliseconds: number): RequestLine {
     status: ctx.status,
     duration_ms: Math.round(milliseconds * 1000) / 1000,
     remote_address: clientAddress,
-    ...(refusal && { error: RESPONSES[refusal.code].error, reason: refusal.reason }),
+    ...(refusal && { error: RESPONSES[refusal.code].error, reason: refusal.reason, detail: refusal.detail }),
     ...(client !== undefined && { client_id: client }),
     ...(tokenId !== undefined && { token_id: tokenId }),
     ...(fault !== undefined && { fault }),

@@ -52,6 +52,8 @@ export interface HttpRefusal {
   readonly clientId?: string;
   /** What the description shows for `…`. */
   readonly shown?: string;
+  /** For the log. */
+  readonly detail?: string;
   /** Header fields beyond those of every response, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -63,6 +63,7 @@ export class RefusalRecords {
       status: line.status,
       error: line.error ?? '',
       reason,
+      detail: line.detail,
       dependency: fault instanceof DependencyUnavailable ? fault.dependency : undefined,
       route: line.route,
       method: line.method,

@@ -777,8 +777,6 @@ describe('clients explain', () => {
       async (name) => {
         const assertion = issuer(name).mint(AUDIENCE);
         const { exitCode, stdout, stderr } = await explain(`${assertion}\n`);
-        expect(stderr).toContain('signature: verified');
-        expect(stderr).toContain(`rule of client ${name}-client: matches`);
         expect(stderr).toContain(`The service accepts it for client ${name}-client.`);
         expect([exitCode, stdout]).toEqual([0, '']);
         for (const part of assertion.split('.')) expect(stdout + stderr).not.toContain(part.slice(0, 24));
@@ -790,8 +788,6 @@ describe('clients explain', () => {
       expect(JSON.parse(stdout)).toEqual({
         accepted: true,
         client_id: 'aws-client',
-        issuer: platformOf('aws').issuer,
-        subject: platformOf('aws').subject,
       });
     });
 
@@ -801,52 +797,48 @@ describe('clients explain', () => {
       [
         'no token',
         () => 'hello',
-        /assertion_malformed \(it is no signed JWT in its compact form\)\. The assertion is not a JWT/,
+        /assertion_malformed\.\nExpected, or wrong: it is no signed JWT in its compact form\.\nThe assertion is not a JWT/,
       ],
       [
         'a token of another issuer',
         () => issuer('gitlab').mint(AUDIENCE, { iss: 'https://gitlab.test' }),
-        /issuer: "https:\/\/gitlab\.test" \(not trusted\)[\s\S]*assertion_issuer_untrusted\.[\s\S]*CLIENT_ASSERTION_ISSUERS_FILE/,
+        /assertion_issuer_untrusted\.[\s\S]*CLIENT_ASSERTION_ISSUERS_FILE/,
       ],
       [
         'an assertion of private_key_jwt, of which it knows nothing',
         () => issuer('gitlab').mint(AUDIENCE, { iss: 'billing', sub: 'billing' }),
-        /issuer: "billing" \(not trusted\)[\s\S]*explain is only about assertions of other issuers \(federated_jwt\)/,
+        /assertion_issuer_untrusted[\s\S]*explain is only about assertions of other issuers \(federated_jwt\)/,
       ],
       [
         'another audience',
         () => issuer('gitlab').mint('https://other.test'),
-        /audience: "https:\/\/other\.test" \(expected "https:\/\/auth\.test"\)[\s\S]*assertion_audience_wrong\. The assertion was made for another audience/,
+        /assertion_audience_wrong\.\nExpected, or wrong: https:\/\/auth\.test\.\nThe assertion was made for another audience/,
       ],
-      [
-        'a token that has expired',
-        () => issuer('gitlab').mint(AUDIENCE, { exp: seconds(-60) }),
-        /expired 6\d s ago[\s\S]*assertion_expired/,
-      ],
+      ['a token that has expired', () => issuer('gitlab').mint(AUDIENCE, { exp: seconds(-60) }), /assertion_expired/],
       [
         'a token that is too old',
         () => issuer('gitlab').mint(AUDIENCE, { iat: seconds(-4_000) }),
-        /issued 400\d s ago[\s\S]*assertion_too_old\.[\s\S]*CLIENT_ASSERTION_MAX_AGE_SECONDS/,
+        /assertion_too_old\.\nExpected, or wrong: 3600\.[\s\S]*CLIENT_ASSERTION_MAX_AGE_SECONDS/,
       ],
       [
         'another algorithm',
         () => issuer('gitlab').mint(AUDIENCE, {}, { alg: 'HS256' }),
-        /algorithm: "HS256"[\s\S]*assertion_algorithm_refused/,
+        /assertion_algorithm_refused\.\nExpected, or wrong: RS256/,
       ],
       [
         'a key that is not published',
         () => new WorkloadKey('new').mint({ claims: platformOf('gitlab').claims(AUDIENCE, seconds(0)) }),
-        /key id "new"[\s\S]*signature: key_unknown[\s\S]*assertion_key_unknown/,
+        /assertion_key_unknown/,
       ],
       [
         'a signature that is wrong',
         () => new WorkloadKey('gitlab-1').mint({ claims: platformOf('gitlab').claims(AUDIENCE, seconds(0)) }),
-        /signature: signature_wrong[\s\S]*assertion_signature_wrong/,
+        /assertion_signature_wrong/,
       ],
       [
         'a subject without a rule',
         () => issuer('gitlab').mint(AUDIENCE, { sub: 'project_path:a/b:ref' }),
-        /assertion_subject_unknown\. The issuer is trusted, but no client has a rule/,
+        /assertion_subject_unknown\.\nDetail: sub is "project_path:a\/b:ref"\.\nThe issuer is trusted, but no client has a rule/,
       ],
       [
         'the other spelling of a repository',
@@ -856,7 +848,7 @@ describe('clients explain', () => {
       [
         'the id of another project',
         () => issuer('gitlab').mint(AUDIENCE, { project_id: '21' }),
-        /client gitlab-client: \/project_id is "21" and must be "20"[\s\S]*assertion_claims_unmatched/,
+        /assertion_claims_unmatched \(client gitlab-client\)\.\nDetail: \/project_id is "21" and must be "20"\./,
       ],
       [
         'a claim that is a number',
@@ -876,7 +868,7 @@ describe('clients explain', () => {
       [
         'a subject of two clients',
         () => issuer('gitlab').mint(AUDIENCE, { sub: 'project_path:a/b:same' }),
-        /client_ambiguous\. Several clients[\s\S]*send client_id/,
+        /client_ambiguous\.\nSeveral clients[\s\S]*send client_id/,
       ],
     ])('says why the service refuses %s', async (_what, mint, expected) => {
       const { exitCode, stderr } = await explain(mint());
@@ -891,12 +883,13 @@ describe('clients explain', () => {
       expect((await explain(assertion, ['--type', 'jwt-spiffe'])).stderr).toContain('assertion_issuer_untrusted');
     });
 
-    test('explains the rest where the key set cannot be fetched, and does not call it accepted', async () => {
+    test('says that the key set cannot be fetched, and does not call it accepted', async () => {
       await issuer('aws').keySet.leave();
       const { exitCode, stderr } = await explain(issuer('aws').mint(AUDIENCE));
       await issuer('aws').keySet.comeBack();
-      expect(stderr).toMatch(/signature: fetch failed/);
-      expect(stderr).toContain('would accept it for client aws-client, if its signature is right');
+      expect(stderr).toMatch(
+        /^It could not be verified: key sets: 1 missing: that of \S+ cannot be fetched \(\w+\)\.$/m,
+      );
       expect(exitCode).toBe(1);
     });
 
