@@ -32,7 +32,8 @@ export function jsonAuditLog(
         });
       }
       // Nobody can take back what a key has done: its line waits for the end of a fault.
-      if (!(isOfKey ? lines.keep(line) : lines.write(line))) onLost();
+      const isTaken = isOfKey ? lines.keep(line, isRequired ? 'required' : 'others') : lines.write(line);
+      if (!isTaken) onLost();
       return DONE;
     },
   };

@@ -1,8 +1,16 @@
+import { close, fstatSync, write } from 'node:fs';
+import { promisify } from 'node:util';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import type { LogLoad } from '../../application/ports/telemetry.ts';
-import { BUFFER_BYTES, type Line, LineQueue } from './line-queue.ts';
-import { codeOf, isSlow, LineTarget, READER_RETRY_MS } from './line-target.ts';
+import { codeOf, endsWithinLine, isSlow, READER_RETRY_MS, writeNow } from './write-now.ts';
+
+/** The most that waits: about 10,000 lines. */
+export const BUFFER_BYTES = 4 * 1024 * 1024;
+
+/** What a pipe takes in one piece, so that lines of several processes do not mix (POSIX: PIPE_BUF). A file takes any write in one piece. */
+export const PIPE_BUF_BYTES = 4_096;
+const BATCH_BYTES = 65_536;
 
 /** How long a request waits for its required line, in milliseconds: as long as for a look-up or a verification. */
 const REQUIRED_MS = 2_000;
@@ -13,8 +21,22 @@ const FAULT_RETRY_MS = 250;
 /** How long a shutdown waits for a slow disk or reader, and then the end of the process, which runs nothing else meanwhile, in milliseconds. */
 const [CLOSE_MS, END_MS] = [1_000, 250];
 
+const LINE_FEED = '\n'.charCodeAt(0);
 const FULL = Object.assign(new Error('too many lines wait'), { code: 'EAGAIN' });
 const LATE = Object.assign(new Error(`not written within ${REQUIRED_MS} ms`), { code: 'ETIMEDOUT' });
+const NOTHING = Object.assign(new Error('nothing was written'), { code: 'EIO' });
+const [writeInPool, closeInPool] = [promisify(write), promisify(close)];
+
+/** A line with its line feed. */
+interface Line {
+  readonly text: string;
+  readonly bytes: number;
+  /** Where it waits. */
+  readonly queue: Line[];
+  isWritten: boolean;
+  /** Called once: without a fault when the line is written. */
+  settle?: ((fault?: unknown) => void) | undefined;
+}
 
 /** A change of state of the audit log, for the operator's log. */
 export type AuditChange =
@@ -36,66 +58,79 @@ export type Lines = Pick<
 >;
 
 /**
- * Writes lines to a file, a pipe or a terminal, in order. A thread of the pool writes, and the event loop never waits: what comes
- * meanwhile is written next, all together. A line that is taken is written sooner or later; after a fault, it tries again every
- * 250 ms, and then says how many lines were not taken meanwhile.
+ * Writes lines to a file, a pipe or a terminal: required ones first, and each kind in order. A thread of the pool writes, and the event
+ * loop never waits: what comes meanwhile is written next, all together. A line that is taken is written sooner or later; after a fault, it
+ * tries again every 250 ms, and then says how many lines were not taken meanwhile. A line that a full disk has cut stays cut: a line feed
+ * comes next, and then the line as a whole.
  */
 export class LineWriter implements HealthCheck, LogLoad {
   readonly name: string;
   readonly bufferedBytesMax = BUFFER_BYTES;
   readonly #options: LineWriterOptions;
-  readonly #queue = new LineQueue();
-  #target: LineTarget;
+  readonly #required: Line[] = [];
+  readonly #others: Line[] = [];
+  #descriptor: number;
+  #batchBytes: number;
+  /** Whether what is there ends within a line; undefined: that is to be found out. */
+  #isCut: boolean | undefined;
+  #bufferedBytes = 0;
+  #lost = 0;
+  #reported = 0;
   #state: 'open' | 'closing' | 'closed' = 'open';
-  /** The last fault; undefined while lines can be written. */
+  /** The last fault of the system; undefined while lines can be written. */
   #fault: unknown;
   /** The last line that was not written in time. */
   #late: Line | undefined;
+  /** Whether `audit_unavailable` was the last change. */
+  #isUnavailable = false;
   /** Until nothing waits. */
   #running: Promise<void> | undefined;
+  #writing: Promise<unknown> = Promise.resolve();
   /** Ends a pause. */
   #wake = () => {};
 
   constructor(options: LineWriterOptions) {
     this.name = options.name;
     this.#options = options;
-    this.#target = this.#targetOf(options.descriptor);
+    this.#descriptor = options.descriptor;
+    this.#batchBytes = this.#batchBytesOf(options.descriptor);
     process.once('exit', this.#onExit);
   }
 
   /** Lines that were lost since startup. */
   get linesLost(): number {
-    return this.#queue.lost;
+    return this.#lost;
   }
 
   /** Bytes that wait: at most `bufferedBytesMax` and one line about lost ones. */
   get bufferedBytes(): number {
-    return this.#queue.bytes;
+    return this.#bufferedBytes;
   }
 
   /** The system's code of the fault, if lines cannot be written now. */
   get faultCode(): string | undefined {
-    return this.#fault === undefined ? undefined : codeOf(this.#fault);
+    const fault = this.#fault ?? (this.#late && LATE);
+    return fault === undefined ? undefined : codeOf(fault);
   }
 
   /** Always ready: the service works without lines that may be lost. The note says why they are lost now. */
   readiness(): Readiness {
-    const slow = `the ${this.#target.isFile ? 'disk' : 'reader'} is too slow`;
-    const cause = this.#isFailing() ? this.faultCode : this.#queue.hasGap && slow;
+    const slow = this.#lost > this.#reported && 'the disk or the reader is too slow';
+    const cause = this.#fault === undefined ? slow : this.faultCode;
     if (!cause) return { ready: true };
     const text = `${this.name === 'log' ? 'log' : 'audit'} lines are lost: ${cause}`;
-    const fix = `make room on the disk, or repair what reads the lines; no restart is needed`;
+    const fix = 'make room on the disk, or repair what reads the lines; no restart is needed';
     return { ready: true, note: { code: this.faultCode ?? 'slow', text, fix } };
   }
 
   /** Nobody waits for the line. It is lost and counted if writing fails now, or too many wait. Returns whether it is not lost. */
   write(line: string): boolean {
-    return this.#isFailing() ? this.#queue.lose() : this.keep(line);
+    return this.#fault === undefined ? this.keep(line) : this.#lose();
   }
 
-  /** The same, but a fault does not lose it. */
-  keep(line: string): boolean {
-    return this.#add(line) !== undefined || this.#queue.lose();
+  /** The same, but a fault does not lose it. @param among the lines that it stays in order with. */
+  keep(line: string, among: 'required' | 'others' = 'others'): boolean {
+    return this.#add(line, among === 'required' ? this.#required : this.#others) !== undefined || this.#lose();
   }
 
   /**
@@ -104,30 +139,34 @@ export class LineWriter implements HealthCheck, LogLoad {
    */
   writeRequired(text: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      const refuse = (fault: unknown) => reject(new DependencyUnavailable('audit log', fault));
-      const line = this.#fault === undefined ? this.#add(text) : undefined;
+      const refuse = (cause: unknown) => reject(new DependencyUnavailable('audit log', cause));
+      const fault = this.#fault ?? (this.#late && LATE);
+      const line = fault === undefined ? this.#add(text, this.#required) : undefined;
       if (line === undefined) {
-        this.#queue.lose();
-        refuse(this.#fault ?? FULL);
+        this.#lose();
+        refuse(fault ?? FULL);
         return;
       }
       // After the events of a process that was stopped: the line may be written.
       const deadline = setTimeout(() => setImmediate(() => this.#giveUp(line)), REQUIRED_MS);
-      line.settle = (fault) => {
+      line.settle = (cause) => {
         line.settle = undefined;
         clearTimeout(deadline);
-        if (fault === undefined) resolve();
-        else refuse(fault);
+        if (cause === undefined) resolve();
+        else refuse(cause);
       };
     });
   }
 
-  /** Continues in another file. Resolves when the one before is closed. */
+  /** Continues in another file. Resolves when the one before is closed: not while it is written to, since another file could get its number. */
   async reopen(descriptor: number): Promise<void> {
-    const old = this.#target;
-    this.#target = this.#targetOf(descriptor);
+    const old = this.#descriptor;
+    this.#descriptor = descriptor;
+    this.#batchBytes = this.#batchBytesOf(descriptor);
+    this.#isCut = undefined;
     this.#wake();
-    await old.close();
+    await this.#writing.catch(() => {});
+    await closeInPool(old);
   }
 
   /** Writes what waits, for CLOSE_MS at most. Later lines are lost. */
@@ -140,30 +179,45 @@ export class LineWriter implements HealthCheck, LogLoad {
     this.#state = 'closed';
     this.#wake();
     process.off('exit', this.#onExit);
-    this.#queue.fail(LATE);
-    if (this.#running === undefined) await this.#target.close();
+    for (const line of this.#required) line.settle?.(LATE);
+    if (this.#running === undefined) await closeInPool(this.#descriptor);
   }
 
   /** The event loop does not run any more. */
   readonly #onExit = (): void => {
-    const giveUpAt = performance.now() + END_MS;
-    this.#queue.report(this.#options.lossLine);
+    this.#reportLoss();
+    const text = [...this.#required, ...this.#others].map((line) => line.text).join('');
     try {
-      while (!this.#queue.isEmpty) this.#target.appendNow(bytesOf(this.#takeBatch()), giveUpAt);
+      if (text !== '')
+        writeNow(this.#descriptor, `${this.#isCut === false ? '' : '\n'}${text}`, performance.now() + END_MS);
     } catch {
       // The rest is lost, and nobody is left to be told.
     }
   };
 
-  /** The programs append to AUDIT_FILE too. */
-  #targetOf(descriptor: number): LineTarget {
-    return new LineTarget(descriptor, this.name === 'audit log');
+  /** The programs append to the audit log too. */
+  #batchBytesOf(descriptor: number): number {
+    return this.name === 'log' || fstatSync(descriptor).isFile() ? BATCH_BYTES : PIPE_BUF_BYTES;
   }
 
-  #add(text: string): Line | undefined {
-    const line = this.#state === 'closed' ? undefined : this.#queue.add(text);
-    if (line !== undefined) this.#start();
+  /** Undefined if there is no room. */
+  #add(text: string, queue: Line[]): Line | undefined {
+    const bytes = Buffer.byteLength(text);
+    if (this.#state === 'closed' || this.#bufferedBytes + bytes > BUFFER_BYTES) return undefined;
+    this.#start();
+    return this.#push(text, bytes, queue);
+  }
+
+  #push(text: string, bytes: number, queue: Line[]): Line {
+    const line = { text, bytes, queue, isWritten: false };
+    queue.push(line);
+    this.#bufferedBytes += bytes;
     return line;
+  }
+
+  #lose(): false {
+    this.#lost += 1;
+    return false;
   }
 
   #start(): void {
@@ -173,28 +227,81 @@ export class LineWriter implements HealthCheck, LogLoad {
   async #run(): Promise<void> {
     // What comes in one turn of the event loop is written together.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#state !== 'closed' && !(this.#queue.isEmpty && this.#fault === undefined)) {
-      const batch = this.#takeBatch();
-      const lines = bytesOf(batch);
-      try {
-        const written = await this.#target.append(lines);
-        this.#queue.settle(batch, written);
-        if (written === lines.length) this.#recover();
-      } catch (fault) {
-        this.#queue.settle(batch, 0);
-        if (!isSlow(fault)) {
-          this.#noteFault(fault);
-          this.#queue.fail(fault);
-          if (this.#state === 'closing') break;
-        }
-        await this.#pause(isSlow(fault) ? READER_RETRY_MS : FAULT_RETRY_MS);
+    while (this.#state !== 'closed' && (this.#bufferedBytes > 0 || this.#fault !== undefined)) {
+      const descriptor = this.#descriptor;
+      if (this.#isCut === undefined) {
+        const isCut = await endsWithinLine(descriptor);
+        if (descriptor === this.#descriptor) this.#isCut = isCut;
+        continue;
       }
+      const batch = this.#takeBatch();
+      // Without lines, a line feed finds out whether a fault is over.
+      const ahead = this.#isCut || batch.length === 0 ? '\n' : '';
+      const data = Buffer.from(ahead + batch.map(({ text }) => text).join(''));
+      const written = await this.#append(descriptor, data);
+      this.#settle(batch, written - ahead.length);
+      if (descriptor === this.#descriptor && written > 0) this.#isCut = data[written - 1] !== LINE_FEED;
+      if (this.#fault === undefined) this.#recover();
+      else if (this.#state === 'closing') break;
+      else await this.#pause(FAULT_RETRY_MS);
     }
     this.#running = undefined;
   }
 
+  /** Takes out the first lines: at least one if there is one. */
   #takeBatch(): readonly Line[] {
-    return this.#queue.takeBatch(this.#target.batchBytes);
+    const batch: Line[] = [];
+    let room = this.#batchBytes;
+    for (const queue of [this.#required, this.#others]) {
+      let count = 0;
+      for (const { bytes } of queue) {
+        room -= bytes;
+        if (room < 0 && batch.length + count > 0) break;
+        count += 1;
+      }
+      batch.push(...queue.splice(0, count));
+    }
+    return batch;
+  }
+
+  /** Returns how many bytes are written: fewer at a fault, and where the rest belongs to another file. */
+  async #append(descriptor: number, data: Buffer): Promise<number> {
+    let written = 0;
+    while (written < data.length && descriptor === this.#descriptor && this.#state !== 'closed') {
+      const writing = writeInPool(descriptor, data.subarray(written));
+      this.#writing = writing;
+      try {
+        const { bytesWritten } = await writing;
+        // It would not go on either, and must not count as written.
+        if (bytesWritten === 0) throw NOTHING;
+        written += bytesWritten;
+      } catch (fault) {
+        if (!isSlow(fault)) {
+          this.#noteFault(fault);
+          return written;
+        }
+        await this.#pause(READER_RETRY_MS);
+      }
+    }
+    if (written === data.length) this.#fault = undefined;
+    return written;
+  }
+
+  /** Of the batch, so many bytes are written. The other lines are the first ones again. */
+  #settle(batch: readonly Line[], written: number): void {
+    let rest = written;
+    for (const [index, line] of batch.entries()) {
+      rest -= line.bytes;
+      // One that lacks only its line feed is written: a line feed comes next.
+      if (rest < -1) {
+        for (const other of batch.slice(index).toReversed()) other.queue.unshift(other);
+        break;
+      }
+      this.#bufferedBytes -= line.bytes;
+      line.isWritten = true;
+      line.settle?.();
+    }
+    if (this.#fault !== undefined) for (const line of this.#required) line.settle?.(this.#fault);
   }
 
   #pause(milliseconds: number): Promise<void> {
@@ -204,36 +311,40 @@ export class LineWriter implements HealthCheck, LogLoad {
     });
   }
 
-  /** Whether lines are lost now. */
-  #isFailing(): boolean {
-    return this.#fault !== undefined && this.#fault !== LATE;
-  }
-
   #giveUp(line: Line): void {
     if (line.settle === undefined) return;
     this.#late = line;
-    this.#noteFault(LATE);
+    this.#reportFault(LATE);
     line.settle(LATE);
   }
 
   #noteFault(fault: unknown): void {
-    if (this.#fault === undefined) this.#options.onChange?.({ event: 'audit_unavailable', code: codeOf(fault) });
     this.#fault = fault;
+    this.#reportFault(fault);
+  }
+
+  #reportFault(fault: unknown): void {
+    if (!this.#isUnavailable) this.#options.onChange?.({ event: 'audit_unavailable', code: codeOf(fault) });
+    this.#isUnavailable = true;
   }
 
   /** A whole batch was written. */
   #recover(): void {
-    const hadFault = this.#fault !== undefined;
-    if (this.#late !== undefined && this.#queue.includes(this.#late)) return;
+    if (this.#late?.isWritten === false) return;
     this.#late = undefined;
     // Not while the buffer is nearly full: each line about loss would cost another line.
-    if (!hadFault && this.#queue.bytes > BUFFER_BYTES / 2) return;
-    this.#fault = undefined;
-    const lines = this.#queue.report(this.#options.lossLine);
-    if (hadFault || lines > 0) this.#options.onChange?.({ event: 'audit_available', lines });
+    if (!this.#isUnavailable && this.#bufferedBytes > BUFFER_BYTES / 2) return;
+    const lines = this.#reportLoss();
+    if (this.#isUnavailable || lines > 0) this.#options.onChange?.({ event: 'audit_available', lines });
+    this.#isUnavailable = false;
   }
-}
 
-function bytesOf(batch: readonly Line[]): Buffer {
-  return Buffer.from(batch.map(({ text }) => text).join(''));
+  /** Adds the line that says how many are missing, if there are any. It needs no room. Returns their number. */
+  #reportLoss(): number {
+    const lines = this.#lost - this.#reported;
+    this.#reported = this.#lost;
+    const text = lines > 0 ? this.#options.lossLine(lines) : '';
+    if (lines > 0) this.#push(text, Buffer.byteLength(text), this.#others);
+    return lines;
+  }
 }

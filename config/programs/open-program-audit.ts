@@ -1,6 +1,6 @@
 import type { TerminalStreams } from '../../adapters/cli/terminal.ts';
 import { openAuditFile, programChangeLog } from '../../adapters/log/audit-file.ts';
-import { endsWithinLine, LineTarget } from '../../adapters/log/line-target.ts';
+import { endsWithinLine } from '../../adapters/log/write-now.ts';
 import { currentOperator, RandomIdGenerator, SystemClock } from '../../adapters/system/system.ts';
 import { writeForPeople } from '../../adapters/system/write-for-people.ts';
 import type { ChangeLog } from '../../application/ports/change-log.ts';
@@ -40,12 +40,12 @@ export async function openProgramAudit(
   const read = readEnvironment(CORE_GROUPS.audit, ['AUDIT_'], environment);
   if (!read.ok) return failure(read.problem.map(inWords).join('\n'));
   const { AUDIT_FILE: path, AUDIT_REQUIRED: isRequired } = read.value;
-  const endsWithLine = path === undefined || !(await endsWithinLine(path));
   const isForPeople = path === undefined && !isRequired && stderr.isTTY === true;
   const changeLog = isForPeople
     ? changeLogForPeople(stderr)
     : programChangeLog({
-        open: () => new LineTarget(path === undefined ? stderr.fd : openAuditFile(path), true, endsWithLine),
+        open: () => (path === undefined ? stderr.fd : openAuditFile(path)),
+        isCut: path !== undefined && (await endsWithinLine(path)),
         base: currentOperator(),
         isRequired,
         onLost: (reason) => writeForPeople(stderr, `The change could not be recorded in the audit log: ${reason}\n`),

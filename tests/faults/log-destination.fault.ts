@@ -1,7 +1,7 @@
 import { openSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { BUFFER_BYTES } from '../../adapters/log/line-queue.ts';
+import { BUFFER_BYTES } from '../../adapters/log/line-writer.ts';
 import { auditLinesIn, requestIdsOf } from '../support/audit-lines.ts';
 import { requestToken, send } from '../support/http.ts';
 import { readSamples } from '../support/read-samples.ts';
@@ -113,7 +113,7 @@ describe('the service whose standard output is', () => {
     const buffered = samples.filter(({ name }) => name === 'auth_log_buffered_bytes').map(({ value }) => value);
     expect(Math.max(...buffered)).toBeGreaterThan(0.99 * BUFFER_BYTES);
     expect(Math.max(...buffered)).toBeLessThanOrEqual(BUFFER_BYTES);
-    await service.untilNote('log lines are lost: the reader is too slow');
+    await service.untilNote('log lines are lost: the disk or the reader is too slow');
     let text = '';
     await until(() => {
       text += pipe.read();
