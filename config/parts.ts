@@ -3,7 +3,6 @@ import { type DependencyContainer, type InjectionToken, instanceCachingFactory, 
 import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
 import type { Lifecycle } from '../adapters/http/server/running-server.ts';
-import type { ServiceStatus } from '../adapters/http/status-page/service-status.ts';
 import type { SigningThreads } from '../adapters/jwt/signing-threads.ts';
 import type { JsonLog } from '../adapters/log/json-log.ts';
 import type { Lines } from '../adapters/log/line-writer.ts';
@@ -70,5 +69,4 @@ export const PARTS = {
   loadLimit: token<LoadLimit>('LoadLimit'),
   rejectionDelay: token<RejectionDelay>('RejectionDelay'),
   lifecycle: token<Lifecycle>('Lifecycle'),
-  serviceStatus: token<ServiceStatus>('ServiceStatus'),
 };

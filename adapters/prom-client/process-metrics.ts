@@ -8,7 +8,6 @@ import type {
   LogLoad,
   PoolLoad,
   StatementTimes,
-  StatusFigures,
 } from '../../application/ports/telemetry.ts';
 import { DatabaseMetrics } from './database-metrics.ts';
 import { EventLoopDelay } from './event-loop-delay.ts';
@@ -33,11 +32,6 @@ export class ProcessMetrics {
   /** Counts a request; see {@link RequestMetrics}. */
   get count(): RequestMetrics['count'] {
     return this.#requests.count;
-  }
-
-  /** What the status shows of the requests; see {@link RequestMetrics}. */
-  figures(tokenRoute: string): Promise<StatusFigures> {
-    return this.#requests.figures(tokenRoute);
   }
 
   /** Adds what is read at each scrape. */

@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
-import type { RequestLine, StatusFigures } from '../../application/ports/telemetry.ts';
+import type { RequestLine } from '../../application/ports/telemetry.ts';
 
 /** What is counted of a request. Route, status and reason come from closed sets; only the method is the caller's choice. */
 type MeasuredRequest = Pick<RequestLine, 'method' | 'route' | 'status' | 'duration_ms' | 'reason'>;
@@ -15,9 +15,6 @@ const BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 
 /** The reason of a request that was not refused. */
 const NO_REASON = 'none';
-
-/** The route of a request that no declared path matched. */
-const NO_ROUTE = 'none';
 
 interface Series {
   readonly total: Counter.Internal;
@@ -62,43 +59,4 @@ export class RequestMetrics {
     series.total.inc();
     series.duration?.observe(duration_ms / 1_000);
   };
-
-  /**
-   * What the status shows.
-   * @param tokenRoute the declared path of the token endpoint.
-   */
-  async figures(tokenRoute: string): Promise<StatusFigures> {
-    const refusals: Record<string, number> = {};
-    const unknownPaths: Record<string, number> = {};
-    let [requests, tokens] = [0, 0];
-    for (const { labels, value } of await seriesOf(this.#total)) {
-      const reason = String(labels.reason);
-      requests += value;
-      if (labels.route === tokenRoute && labels.status === '200') tokens += value;
-      if (reason === NO_REASON) continue;
-      refusals[reason] = (refusals[reason] ?? 0) + value;
-      // An overload is refused before a path is looked up: nobody's fault but ours.
-      const isStranger = labels.route === NO_ROUTE && Number(labels.status) < 500;
-      if (isStranger) unknownPaths[reason] = (unknownPaths[reason] ?? 0) + value;
-    }
-    const issued: Record<string, number> = {};
-    for (const { labels, value } of await seriesOf(this.#duration)) {
-      if (labels.route !== tokenRoute || labels.status_class !== '2xx' || labels.le === undefined) continue;
-      issued[String(labels.le)] = value;
-    }
-    return { totals: { requests, tokens, refusals, unknown_paths: unknownPaths }, issued };
-  }
-}
-
-/** One value of a metric. Of a histogram, each bucket has its upper bound as the label `le`. */
-interface Value<Label extends string> {
-  readonly value: number;
-  readonly labels: Readonly<Partial<Record<Label | 'le', string | number>>>;
-}
-
-/** The values of a metric, with labels that can only be those of the metric. */
-async function seriesOf<Label extends string>(
-  metric: Counter<Label> | Histogram<Label>,
-): Promise<readonly Value<Label>[]> {
-  return (await metric.get()).values as readonly Value<Label>[];
 }

@@ -37,7 +37,7 @@ export interface RequestCounter {
   count(line: RequestLine): void;
 }
 
-/** One refused request: the response of `GET /status/refusals/{request_id}`. It has nothing that an unknown caller chose. */
+/** One refused request, for the status page. It has nothing that an unknown caller chose. */
 export interface RefusalRecord {
   readonly request_id: string;
   readonly at: number;
@@ -57,11 +57,10 @@ export interface RefusalRecord {
   readonly duration_seconds: number;
 }
 
-/** Which records to find: of one request, of one registered client, for one reason, or the last one of so many clients. */
+/** Which records to find: of one request, of one registered client, or the last one of so many clients. */
 export type RefusalQuery =
   | { readonly requestId: string }
   | { readonly clientId: string }
-  | { readonly reason: string }
   | { readonly latestClients: number };
 
 /**
@@ -118,26 +117,6 @@ export interface LogLoad {
   readonly linesLost: number;
   readonly bufferedBytes: number;
   readonly bufferedBytesMax: number;
-}
-
-/** How many durations were at most as long as each bound, in seconds. The last bound is `+Inf`. */
-export type DurationCounts = Readonly<Record<string, number>>;
-
-/** What the status shows of what was counted since startup. */
-export interface StatusTotals {
-  readonly requests: number;
-  readonly tokens: number;
-  /** By reason, at all paths of the public port. */
-  readonly refusals: Readonly<Record<string, number>>;
-  /** Those of the refusals that no declared path was asked for, and that are no fault of the service: strangers. */
-  readonly unknown_paths: Readonly<Record<string, number>>;
-}
-
-/** What was counted since startup. */
-export interface StatusFigures {
-  readonly totals: StatusTotals;
-  /** How long responses with a token took. */
-  readonly issued: DurationCounts;
 }
 
 /** Metrics as a scraper receives them. */

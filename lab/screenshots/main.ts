@@ -51,11 +51,7 @@ const requestId = await load();
 const browser = await startChromium();
 opened.defer(() => browser.close());
 for (const { name, ...options } of SHOTS) {
-  const page = await openStatusPage(browser, `${managementUrl}/status#request-${requestId}`, OPERATOR_TOKEN, options);
-  await page.locator('#answer article').waitFor();
-  await page.clock.runFor(5_000);
-  await delay(1_500);
-  await page.locator('h1').click();
+  const page = await openStatusPage(browser, `${managementUrl}/status?request=${requestId}`, OPERATOR_TOKEN, options);
   const isDesktop = options.viewport.width > 1_000;
   await page.screenshot({ path: `${FOLDER}${name}.png`, fullPage: isDesktop });
   // What the README shows: the sentence about now, and a refusal.

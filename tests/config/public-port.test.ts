@@ -11,8 +11,8 @@ import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest 
 import { asOperator, OPERATOR_TOKEN } from '../support/status.ts';
 
 const PROBES = ['/livez', '/readyz', '/readyz/verification'];
-const OF_THE_OPERATOR = ['/metrics', '/status', '/status/data', '/openapi.json'];
-const ADDED = [...PROBES, ...OF_THE_OPERATOR, '/status/refusals/unknown'];
+const OF_THE_OPERATOR = ['/metrics', '/status', '/openapi.json'];
+const ADDED = [...PROBES, ...OF_THE_OPERATOR];
 const ON = { HEALTH_ON_PUBLIC_PORT: 'true' };
 
 describe('the public port with default settings', () => {
@@ -174,7 +174,6 @@ describe('the public port with HEALTH_ON_PUBLIC_PORT and MANAGEMENT_TOKEN', () =
     const response = await send(service.url, '/nowhere');
     expect([response.status, response.headers['www-authenticate']]).toEqual([401, 'Bearer']);
     expect((await asOperator(service.url, '/nowhere')).status).toBe(401);
-    expect((await asOperator(service.url, '/status/refusals/unknown')).status).toBe(404);
   });
 
   it('answers the operator while 120 others guess the token', async () => {

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { ALL_REASONS } from '../../adapters/http/server/http-refusal.ts';
-import type { StatusData } from '../../adapters/http/status-page/status-data.ts';
 import { readAlertRules } from '../support/alert-rules.ts';
 import { readDashboard, withVariables } from '../support/dashboard.ts';
 import { METRICS_OF_CONNECTIONS, METRICS_OF_POSTGRES } from '../support/documented-metrics.ts';
@@ -23,8 +22,8 @@ import {
   startServiceWithEverything,
   TOKEN_REQUEST,
 } from '../support/service-with-everything.ts';
-import { OPERATOR_TOKEN, readRefusal, readStatus, startServiceForOperator } from '../support/status.ts';
-import { describeLog, describeMetrics, describeShape } from '../support/telemetry.ts';
+import { OPERATOR_TOKEN, startServiceForOperator } from '../support/status.ts';
+import { describeLog, describeMetrics } from '../support/telemetry.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
@@ -377,30 +376,21 @@ function expectList(name: string, lines: readonly string[]): void {
   expect(lines).toEqual(readFileSync(file, 'utf8').trimEnd().split('\n'));
 }
 
-const SAMPLE = { at: 1_795_223_405, ready: true, tokens: 1, refusals: 1, p50: 0.01, p99: 0.01 };
-
-/** The first sample comes after 15 seconds. */
-const shapeOf = (status: StatusData) => describeShape({ ...status, history: [SAMPLE] satisfies StatusData['history'] });
-
 describe('operators and their scripts find what they know', () => {
-  it('in /metrics and /status of a service with clients in memory', async () => {
+  it('in /metrics of a service with clients in memory', async () => {
     const { service: inMemory, url } = await startServiceForOperator();
     await using _service = inMemory;
     const form = { grant_type: 'client_credentials', client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
     await requestToken(inMemory.url, form);
-    const refused = await requestToken(inMemory.url, { ...form, client_secret: 'wrong-secret' });
+    await requestToken(inMemory.url, { ...form, client_secret: 'wrong-secret' });
     expectList('metrics-in-memory', describeMetrics((await send(url, '/metrics')).text));
-    const record = await readRefusal(url, String(refused.headers['x-request-id']));
-    const shape = [...shapeOf(await readStatus(url)), ...describeShape(record, 'refusal')];
-    expectList('status-in-memory', shape);
   });
 
-  it('in /metrics, /status and the log of a service with everything', async () => {
+  it('in /metrics and the log of a service with everything', async () => {
     const { managementUrl, program } = service;
     await sendRequests(service, TOKEN_REQUEST);
     const metrics = (await send(managementUrl, '/metrics')).text;
     expectList('metrics-of-everything', describeMetrics(metrics));
-    expectList('status-of-everything', shapeOf(await readStatus(managementUrl)));
     process.kill(program.process.pid ?? 0, 'SIGHUP');
     await program.printed(/"event":"audit_file_reopened"/);
     program.process.kill('SIGTERM');

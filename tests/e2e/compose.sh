@@ -88,7 +88,7 @@ say 'the first client of the page gets a token, which the service accepts'
 management="http://127.0.0.1:$(free_port)"
 (cd "$folder" && eval "$(block 'The status page' | sed "s|127.0.0.1:8081:|${management#http://}:|")") >/dev/null 2>&1
 await_healthy "$(compose ps -q service)"
-[[ $(curl -sS --user "any:$(sed -n 's/^MANAGEMENT_TOKEN=//p' "$folder/.env")" "$management/status/data") == *'"summary"'* ]] || fail 'there is no status page'
+[[ $(curl -sS --user "any:$(sed -n 's/^MANAGEMENT_TOKEN=//p' "$folder/.env")" "$management/status") == *'Ready'* ]] || fail 'there is no status page'
 answer=$(token_of "$secret")
 [[ $answer == *access_token* ]] || fail "no token with the override: $answer"
 say 'the override of the page publishes the status page'

@@ -48,7 +48,7 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
   },
   'the-core-knows-no-feature': {
     file: 'adapters/http/server/planted.ts',
-    text: "import type { ServiceStatus } from '../status-page/service-status.ts';\nexport type Planted = ServiceStatus;",
+    text: "import type { MinuteHistory } from '../status-page/minute-history.ts';\nexport type Planted = MinuteHistory;",
   },
   'no-feature-imports-another': {
     file: 'application/federated-jwt/planted.ts',

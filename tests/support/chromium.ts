@@ -20,8 +20,7 @@ export function startChromium(): Promise<Browser> {
 }
 
 /**
- * Opens the status page as an operator who enters the token when the browser asks. Resolves when it shows the first figures. Its
- * timers can be moved on with `page.clock`.
+ * Opens the status page as an operator who enters the token when the browser asks.
  */
 export async function openStatusPage(
   browser: Browser,
@@ -31,7 +30,6 @@ export async function openStatusPage(
 ): Promise<Page> {
   const httpCredentials = { username: 'operator', password: token, origin: new URL(url).origin };
   const context = await browser.newContext({ httpCredentials, timezoneId: 'UTC', ...options });
-  await context.clock.install();
   const page = await context.newPage();
   await page.goto(url);
   await page.locator('#now', { hasText: /eady/ }).waitFor();

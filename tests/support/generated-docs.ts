@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { ALL_REASONS, type AnyReason, RESPONSES } from '../../adapters/http/server/http-refusal.ts';
-import { ALL_MEANINGS } from '../../adapters/http/status-page/reason-meanings.ts';
+import { ALL_MEANINGS } from '../../adapters/http/server/reason-meanings.ts';
 import { aboutSetting } from '../../config/settings/about-setting.ts';
 import type { SettingsGroup } from '../../config/settings/read-environment.ts';
 import { SETTING_GROUPS } from './all-settings.ts';

@@ -1,5 +1,3 @@
-import type { StatusData } from '../../adapters/http/status-page/status-data.ts';
-import type { RefusalRecord } from '../../application/ports/telemetry.ts';
 import { freePort } from './free-port.ts';
 import { type HttpResponse, send } from './http.ts';
 import { type ServiceUnderTest, startServiceUnderTest } from './running-service.ts';
@@ -21,17 +19,14 @@ export function asOperator(managementUrl: string, path: string): Promise<HttpRes
   return send(managementUrl, path, { headers: { Authorization: `Bearer ${OPERATOR_TOKEN}` } });
 }
 
-/** The data of the status page. Throws unless the response is 200. */
-export async function readStatus(managementUrl: string, query = ''): Promise<StatusData> {
-  return responseOf(await asOperator(managementUrl, `/status/data${query}`)) as unknown as StatusData;
-}
-
-/** One refused request. Throws unless the response is 200. */
-export async function readRefusal(managementUrl: string, requestId: string): Promise<RefusalRecord> {
-  return responseOf(await asOperator(managementUrl, `/status/refusals/${requestId}`)) as unknown as RefusalRecord;
-}
-
-function responseOf(response: HttpResponse): Record<string, unknown> {
-  if (response.status !== 200) throw new Error(`${response.status} ${response.text}`);
-  return response.json();
+/** The status page as text. Throws unless the response is 200. @param query such as `?request=…`. */
+export async function readStatusPage(managementUrl: string, query = ''): Promise<string> {
+  const { status, text } = await asOperator(managementUrl, `/status${query}`);
+  if (status !== 200) throw new Error(`${status} ${text}`);
+  const body = text.slice(text.indexOf('<body>'));
+  return body
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&quot;', '"')
+    .replaceAll(/\s+/g, ' ');
 }

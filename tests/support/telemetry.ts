@@ -19,14 +19,6 @@ export function describeMetrics(text: string): readonly string[] {
     .toSorted();
 }
 
-/** Each field of a JSON value in one line, with its type. All elements of an array count as one, and all numbers of refusals by reason. */
-export function describeShape(value: unknown, path = ''): readonly string[] {
-  if (Array.isArray(value)) return unique(value.flatMap((element) => describeShape(element, `${path}[]`)));
-  if (typeof value !== 'object' || value === null) return [`${path}: ${value === null ? 'null' : typeof value}`];
-  const nameOf = (name: string) => (path.endsWith('.refusals') ? '*' : name);
-  return unique(Object.entries(value).flatMap(([name, field]) => describeShape(field, `${path}.${nameOf(name)}`)));
-}
-
 /** Each kind of line of a log: its event or `request`, its level, and its fields. */
 export function describeLog(text: string): readonly string[] {
   const lines = text.split('\n').filter((line) => line.startsWith('{'));

@@ -46,7 +46,6 @@ export class RefusalRecords {
   /** The records of the query, the latest first. Reads all of them. */
   find(query: RefusalQuery): readonly RefusalRecord[] {
     if ('clientId' in query) return this.#byClient.peek(query.clientId)?.toReversed() ?? [];
-    if ('reason' in query) return this.#byReason.get(query.reason)?.toReversed() ?? [];
     const ofClients = [...this.#byClient.values()];
     if ('latestClients' in query)
       return ofClients.slice(0, query.latestClients).flatMap((records) => records.at(-1) ?? []);

@@ -1,15 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { nowInWords } from '../../../adapters/http/status-page/now-in-words.ts';
+import { chart } from '../../../adapters/http/status-page/chart.ts';
+import { html, timeOf, withCode } from '../../../adapters/http/status-page/html.ts';
+import { MINUTES_MAX, MinuteHistory } from '../../../adapters/http/status-page/minute-history.ts';
 import {
   CLIENTS_MAX,
   RECORDS_OF_A_REASON,
   RefusalRecords,
 } from '../../../adapters/http/status-page/refusal-records.ts';
-import { type Reading, SAMPLES_MAX, StatusHistory } from '../../../adapters/http/status-page/status-history.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import type { RefusalRecord, RequestLine } from '../../../application/ports/telemetry.ts';
-import { PARTS } from '../../../config/parts.ts';
+import type { RequestLine } from '../../../application/ports/telemetry.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { freePort } from '../../support/free-port.ts';
 import { getAccessToken, send, sendRaw } from '../../support/http.ts';
@@ -44,7 +44,7 @@ describe('operator access', () => {
     });
     afterAll(async () => service.stop());
 
-    const get = (headers: Readonly<Record<string, string | string[]>>, path = '/status/data') =>
+    const get = (headers: Readonly<Record<string, string | string[]>>, path = '/status') =>
       send(url, path, { headers });
 
     it.each([
@@ -95,7 +95,7 @@ describe('operator access', () => {
     it('gets two challenges in two header lines', async () => {
       const response = await sendRaw(
         managementPort,
-        'GET /status/data HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+        'GET /status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
       );
       expect(response.match(/^WWW-Authenticate: .*$/gm)).toHaveLength(2);
     });
@@ -104,7 +104,7 @@ describe('operator access', () => {
       const token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
       expect((await get(bearer(token))).status).toBe(401);
       expect((await send(service.url, '/v1/locations/NYC_USA', { headers: bearer(TOKEN) })).status).toBe(401);
-      expect((await send(service.url, '/status/data', { headers: bearer(TOKEN) })).status).toBe(401);
+      expect((await send(service.url, '/status', { headers: bearer(TOKEN) })).status).toBe(401);
     });
 
     it('sends one header only', async () => {
@@ -113,7 +113,7 @@ describe('operator access', () => {
     });
 
     it('may read and change nothing', async () => {
-      const response = await send(url, '/status/data', { method: 'POST', headers: bearer(TOKEN) });
+      const response = await send(url, '/status', { method: 'POST', headers: bearer(TOKEN) });
       expect(response.status).toBe(405);
       expect(response.headers['allow']).toBe('GET, HEAD');
     });
@@ -139,31 +139,17 @@ describe('operator access', () => {
       const environment = { MANAGEMENT_PORT: String(port) };
       await using service = await startServiceUnderTest({ environment });
       await send(service.url, '/nowhere');
-      for (const path of ['/status/data', '/status/refusals/1']) {
+      for (const path of ['/status', '/status?request=1']) {
         const response = await send(`http://127.0.0.1:${port}`, path);
         expect([response.status, response.headers['www-authenticate']]).toEqual([401, 'Bearer']);
       }
-      expect(service.container.isRegistered(PARTS.serviceStatus)).toBe(false);
       const { text } = await send(`http://127.0.0.1:${port}`, '/metrics');
-      expect(text).not.toMatch(/auth_refusal_records|auth_status_samples/);
+      expect(text).not.toMatch(/auth_refusal_records|auth_status_minutes/);
     });
   });
 });
 
-describe('the files of the status page', () => {
-  const BROWSER_FOLDER = new URL('../../../adapters/http/status-page/browser/', import.meta.url);
-  const SCRIPT_BYTES_MAX = 16 * 1024;
-
-  const POLICY =
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
-
-  /** The paths that a text loads, from the page or from a script. */
-  function pathsIn(text: string): readonly string[] {
-    const inPage = [...text.matchAll(/(?:src|href)="(status\/[^"]+)"/g)].map(([, path]) => `/${path}`);
-    const inScript = [...text.matchAll(/from '\.\/([^']+)'/g)].map(([, name]) => `/status/${name}`);
-    return [...inPage, ...inScript];
-  }
-
+describe('the status page', () => {
   let service: ServiceUnderTest;
   let url: string;
   beforeAll(async () => {
@@ -171,109 +157,167 @@ describe('the files of the status page', () => {
   });
   afterAll(async () => service.stop());
 
-  /** The page and all that it loads, by path. */
-  async function loaded(path = '/status', seen = new Map<string, Awaited<ReturnType<typeof send>>>()) {
-    if (seen.has(path)) return seen;
-    const response = await asOperator(url, path);
-    seen.set(path, response);
-    for (const next of pathsIn(response.text)) await loaded(next, seen);
-    return seen;
-  }
-
-  it('have at most 16 KiB of script', () => {
-    const scripts = readdirSync(BROWSER_FOLDER).filter((name) => name.endsWith('.js'));
-    const bytes = scripts.map((name) => readFileSync(new URL(name, BROWSER_FOLDER)).length);
-    expect(scripts).toContain('app.js');
-    expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(SCRIPT_BYTES_MAX);
+  it('carries a strict policy and its type, is not stored, and loads nothing', async () => {
+    const { headers, text } = await asOperator(url, '/status');
+    const [, style = ''] = /<style>(.*)<\/style>/s.exec(text) ?? [];
+    const hash = createHash('sha256').update(style).digest('base64');
+    expect(headers).toMatchObject({
+      'content-security-policy': `default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'`,
+      'content-type': 'text/html; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-resource-policy': 'same-origin',
+      'cache-control': 'no-store',
+    });
+    expect(text).not.toMatch(/<script|<link|<img|\ssrc=|\sstyle=|\son[a-z]+=|javascript:/i);
   });
 
-  it('are all served, and each one is used', async () => {
-    const answers = await loaded();
-    const served = [...answers].map(([path, { status }]) => [path, status]);
-    const own = readdirSync(BROWSER_FOLDER).filter((name) => /\.(js|css)$/.test(name));
-    const names = ['', ...own].map((name) => (name ? `/status/${name}` : '/status'));
-    expect(served.toSorted()).toEqual(names.map((path) => [path, 200]).toSorted());
-  });
-
-  it('carry a strict policy, their type, and are not stored', async () => {
-    for (const [path, { headers }] of await loaded()) {
-      const type = path === '/status' ? 'text/html' : path.endsWith('.js') ? 'text/javascript' : 'text/css';
-      expect({ path, ...headers }).toMatchObject({
-        'content-security-policy': POLICY,
-        'content-type': `${type}; charset=utf-8`,
-        'x-content-type-options': 'nosniff',
-        'referrer-policy': 'no-referrer',
-        'cross-origin-resource-policy': 'same-origin',
-        'cache-control': 'no-store',
-      });
+  it('reloads itself, but not while it shows a look-up', async () => {
+    expect((await asOperator(url, '/status')).headers['refresh']).toBe('30');
+    expect((await asOperator(url, '/status?request=&client=')).headers['refresh']).toBe('30');
+    for (const query of ['?request=1', '?client=a']) {
+      expect((await asOperator(url, `/status${query}`)).headers['refresh']).toBeUndefined();
     }
   });
 
-  it('have no inline script or style, which the policy would block', async () => {
-    const { text } = await asOperator(url, '/status');
-    expect(text).not.toMatch(/<style|\sstyle=|\son[a-z]+=|javascript:/i);
-    expect(text.match(/<script[^>]*>/g)).toEqual(['<script type="module" src="status/app.js">']);
-  });
-
-  it('need the token', async () => {
-    for (const path of (await loaded()).keys()) {
-      expect({ path, status: (await send(url, path)).status }).toEqual({ path, status: 401 });
+  it('shows what was entered as text', async () => {
+    for (const query of ['?client=', '?request=']) {
+      const text = (await asOperator(url, `/status${query}${encodeURIComponent(`"><script>alert('&')</script>`)}`))
+        .text;
+      expect(text).toContain('value="&quot;&gt;&lt;script&gt;alert(&#39;&amp;&#39;)&lt;/script&gt;"');
+      expect(text).not.toContain('<script');
     }
   });
 
-  it('do not exist without MANAGEMENT_TOKEN', async () => {
+  it('is not on the public port, and does not exist without MANAGEMENT_TOKEN', async () => {
     const port = await freePort();
     await using without = await startServiceUnderTest({ environment: { MANAGEMENT_PORT: String(port) } });
-    expect((await asOperator(`http://127.0.0.1:${port}`, '/status')).status).toBe(401);
-    expect((await send(without.url, '/status')).status).toBe(401);
-  });
-
-  it('are not on the public port', async () => {
-    expect((await asOperator(service.url, '/status')).status).toBe(401);
+    for (const elsewhere of [service.url, without.url, `http://127.0.0.1:${port}`]) {
+      expect((await asOperator(elsewhere, '/status')).status).toBe(401);
+    }
   });
 });
 
-describe('the history of the status', () => {
-  const NOTHING = { requests: 0, tokens: 0, refusals: {}, unknown_paths: {} };
-  const reading = (seconds: number, counted: Partial<Reading['totals']> = {}, issued: Reading['issued'] = {}) => {
-    return { seconds, totals: { ...NOTHING, ...counted }, issued };
+describe('a page', () => {
+  it('has every value as text, but for parts that are HTML', () => {
+    expect(html`<p title="${'"'}">${'<&>'}${7}${undefined}${[html`<b>${"'"}</b>`, html``]}</p>`.text).toBe(
+      '<p title="&quot;">&lt;&amp;&gt;7<b>&#39;</b></p>',
+    );
+    expect(withCode('run `a <b>` & more').text).toBe('run <code>a &lt;b&gt;</code> &amp; more');
+    expect([timeOf(1_795_223_405).text, timeOf(null).text]).toEqual([
+      '<time datetime="2026-11-21T01:10:05.000Z">2026-11-21 01:10:05</time>',
+      '–',
+    ]);
+  });
+
+  it('has a chart with its figures in words and as a table, and no line across a gap', () => {
+    const minute = (index: number, p50: number | null) => ({
+      at: index * 60,
+      tokens: 1,
+      refusals: index,
+      p50,
+      p99: null,
+    });
+    const minutes = [minute(1, 2), minute(2, 4), minute(3, null), minute(4, 1)];
+    const { text } = chart(
+      'Times',
+      ' ms',
+      [
+        { name: 'Half', of: ({ p50 }) => p50 },
+        { name: 'Most', of: ({ p99 }) => p99 },
+      ],
+      minutes,
+    );
+    expect(text).toContain(
+      '<li>Half: <b>1 ms</b>, at most 4 ms in a minute</li><li>Most: <b>–</b>, at most – in a minute</li>',
+    );
+    expect([...text.matchAll(/<path d="([^"]*)"/g)].map(([, path]) => path)).toEqual([
+      'M0.0 60.0h0L200.0 0.0M600.0 90.0h0',
+      '',
+    ]);
+    expect([...text.matchAll(/<tr>/g)]).toHaveLength(5);
+    expect(
+      chart(
+        'Times',
+        '',
+        [
+          { name: 'a', of: () => 0 },
+          { name: 'b', of: () => 0 },
+        ],
+        [],
+      ).text,
+    ).toContain('Nothing was counted');
+    expect(
+      chart(
+        'Zero',
+        '',
+        [
+          { name: 'a', of: () => 0 },
+          { name: 'b', of: () => 0 },
+        ],
+        [minute(1, 1)],
+      ).text,
+    ).toContain('d="M0.0 120.0h0"');
+  });
+});
+
+describe('the history of the status page', () => {
+  const LINE: RequestLine = {
+    ...{ request_id: 'id', method: 'POST', route: '/oauth2/token', status: 200 },
+    ...{ duration_ms: 1, remote_address: '192.0.2.7' },
   };
-  const NOW = { at: 1_000, ready: true };
+  const REFUSED = { ...LINE, status: 401, reason: 'secret_wrong' };
 
-  it('has rates and latencies since the sample before, and none of the latencies without a token', () => {
-    const history = new StatusHistory();
-    history.add(reading(0), NOW);
-    expect(history.samples).toEqual([]);
-    const issued = { '0.001': 0, '0.01': 30, '+Inf': 30 };
-    history.add(reading(15, { tokens: 30, refusals: { secret_wrong: 12, client_unknown: 3 } }, issued), NOW);
-    expect(history.samples).toEqual([{ ...NOW, tokens: 2, refusals: 1, p50: 0.0055, p99: 0.00991 }]);
-    history.add(reading(30, { tokens: 30, refusals: { secret_wrong: 12, client_unknown: 3 } }, issued), NOW);
-    expect(history.samples.at(-1)).toEqual({ ...NOW, tokens: 0, refusals: 0, p50: null, p99: null });
+  it('has tokens, refusals and times by minute, from the first one on, with nothing in a minute without a request', () => {
+    const clock = new FixedClock(1_800_000_000);
+    const history = new MinuteHistory(clock);
+    expect(history.minutes()).toEqual([]);
+    for (const duration_ms of [1, 1, 1, 50]) history.count({ ...LINE, duration_ms });
+    clock.advance(120);
+    for (const line of [REFUSED, { ...REFUSED, route: 'none', status: 503 }, { ...LINE, status: 302 }])
+      history.count(line);
+    // Strangers, and the paths of resource servers.
+    for (const line of [
+      { ...REFUSED, route: 'none' },
+      { ...LINE, route: '/oauth2/jwks' },
+    ])
+      history.count(line);
+    const near = (value: number) => expect.closeTo(value, value < 2 ? 0.5 : -1.5);
+    expect(history.minutes()).toEqual([
+      { at: 1_800_000_000, tokens: 4, refusals: 0, p50: near(1), p99: near(50) },
+      { at: 1_800_000_060, tokens: 0, refusals: 0, p50: null, p99: null },
+      { at: 1_800_000_120, tokens: 0, refusals: 2, p50: null, p99: null },
+    ]);
   });
 
-  it('takes what took longer than the last bound for equal to it', () => {
-    const history = new StatusHistory();
-    history.add(reading(0), NOW);
-    history.add(reading(15, {}, { '0.1': 0, '5': 1, '+Inf': 100 }), NOW);
-    expect(history.samples).toMatchObject([{ p50: 5, p99: 5 }]);
-  });
-
-  it('counts the last minute, by reason', () => {
-    const history = new StatusHistory();
-    for (let n = 0; n <= 10; n += 1) history.add(reading(n * 15, { requests: n, refusals: { old: 1, new: n } }), NOW);
-    const now = reading(155, { requests: 20, tokens: 3, refusals: { old: 1, new: 12 } });
-    expect(history.lastMinute(now)).toEqual({ ...NOTHING, requests: 14, tokens: 3, refusals: { new: 6 } });
+  it('gives a time that at most a fifth is too long, within its bounds', () => {
+    for (const duration_ms of [0.1, 0.7, 3, 99, 1_234, 9_999]) {
+      const history = new MinuteHistory(new FixedClock());
+      history.count({ ...LINE, duration_ms });
+      const p99 = history.minutes()[0]?.p99 ?? 0;
+      expect(p99 / duration_ms).toBeGreaterThanOrEqual(0.999);
+      expect(p99 / duration_ms).toBeLessThanOrEqual(1.2);
+    }
+    const history = new MinuteHistory(new FixedClock());
+    for (const duration_ms of [0, 1e9]) history.count({ ...LINE, duration_ms });
+    expect(history.minutes()).toMatchObject([{ tokens: 2, p50: expect.closeTo(0.1), p99: expect.any(Number) }]);
   });
 
   it('covers an hour, and nothing that is later than now because a clock was set back', () => {
-    const history = new StatusHistory();
-    const addAt = (at: number) => history.add(reading(at), { ...NOW, at });
-    for (let n = 0; n <= 2 * SAMPLES_MAX; n += 1) addAt(n);
-    expect(history.samples).toHaveLength(SAMPLES_MAX);
-    addAt(2 * SAMPLES_MAX - 10);
-    expect(history.samples).toHaveLength(SAMPLES_MAX - 9);
-    addAt(10_000);
-    expect(history.samples).toHaveLength(1);
+    const clock = new FixedClock(1_800_000_000);
+    const history = new MinuteHistory(clock);
+    for (let minute = 0; minute < 2 * MINUTES_MAX; minute += 1) {
+      history.count(LINE);
+      clock.advance(60);
+    }
+    expect(history.size).toBe(MINUTES_MAX);
+    expect(history.minutes()).toHaveLength(MINUTES_MAX);
+    clock.advance(-30 * 60);
+    history.count(REFUSED);
+    expect(history.minutes().at(-1)).toMatchObject({ refusals: 1 });
+    expect(history.size).toBeLessThanOrEqual(MINUTES_MAX / 2 + 1);
+    clock.advance(10 * 3_600);
+    expect(history.minutes()).toEqual([]);
   });
 });
 
@@ -364,70 +408,5 @@ describe('the records of refusals', () => {
     expect(records.find({ clientId: 'first' })).toHaveLength(2);
     const latest = records.find({ latestClients: 2 });
     expect(latest.map(({ client_id: id }) => id)).toEqual(['one too many', `client-${CLIENTS_MAX}`]);
-    expect(records.find({ reason: 'secret_wrong' })).toHaveLength(RECORDS_OF_A_REASON);
-    expect(records.find({ reason: 'another' })).toEqual([]);
-  });
-});
-
-describe('now in words', () => {
-  const READY = [{ name: 'client repository', ready: true }] as const;
-
-  const record = (reason: string, remote_address: string, client_id?: string) =>
-    ({ reason, remote_address, status: 401, route: '/oauth2/token', ...(client_id && { client_id }) }) as RefusalRecord;
-  const stranger = (remote_address: string) => ({ ...record('token_missing', remote_address), route: 'none' });
-
-  it.each([
-    ['nothing was asked', {}, [], 'Ready. There was no request in the last minute.'],
-    ['nothing is refused', { requests: 40, tokens: 30 }, [], 'Ready. No request of the last minute was refused (40).'],
-    [
-      'one caller guesses, and others are served',
-      { requests: 1_000, tokens: 260, refusals: { attempts_exhausted: 700, secret_wrong: 40 } },
-      [
-        ...[undefined, 'billing', 'billing'].map((id) => record('attempts_exhausted', '203.0.113.7', id)),
-        record('secret_wrong', '192.0.2.1', 'another'),
-      ],
-      'Ready. 740 of 1,000 requests were refused in the last minute (74 %), mostly attempts_exhausted for billing, from 203.0.113.7; 260 tokens were issued.',
-    ],
-    [
-      'many callers are refused, and nobody is served',
-      { requests: 10, tokens: 0, refusals: { client_unknown: 10 } },
-      ['203.0.113.7', '203.0.113.8', '203.0.113.8'].map((address) => record('client_unknown', address)),
-      'Ready. 10 of 10 requests were refused in the last minute (100 %), mostly client_unknown, from 203.0.113.8 and 1 more; no token was issued.',
-    ],
-    [
-      'one of very many is refused',
-      { requests: 100_000, tokens: 99_999, refusals: { secret_wrong: 1 } },
-      [],
-      'Ready. 1 of 100,000 requests were refused in the last minute (under 1 %), mostly secret_wrong; 99,999 tokens were issued.',
-    ],
-    [
-      'a caller is refused, although more strangers are, at unknown paths and for the same reason',
-      { requests: 43, tokens: 1, refusals: { token_missing: 42 }, unknown_paths: { token_missing: 41 } },
-      [...Array.from({ length: 9 }, () => stranger('203.0.113.9')), record('token_missing', '192.0.2.1')],
-      'Ready. 1 of 2 requests were refused in the last minute (50 %), mostly token_missing, from 192.0.2.1; 1 token was issued. At unknown paths, 41 requests were refused.',
-    ],
-    [
-      'only a stranger came',
-      { requests: 1, refusals: { token_missing: 1 }, unknown_paths: { token_missing: 1 } },
-      [stranger('203.0.113.9')],
-      'Ready. There was no request in the last minute. At unknown paths, 1 request was refused.',
-    ],
-  ])('says in one sentence that %s', (_what, counted, records, sentence) => {
-    const lastMinute = { requests: 0, tokens: 0, refusals: {}, unknown_paths: {}, ...counted };
-    const recordsOf = (reason: string) => records.filter((kept) => kept.reason === reason);
-    expect(nowInWords({ checks: READY, lastMinute, recordsOf })).toBe(sentence);
-  });
-
-  it('says what is broken and its fix, whatever is refused', () => {
-    const checks = [
-      ...READY,
-      { name: 'signing key', ready: false, reason: 'the clock is off', fix: 'correct the clock' },
-      { name: 'log', ready: true, note: 'lines are lost', fix: 'free the disk' },
-      { name: 'service', ready: false, reason: 'stopping' },
-    ] as const;
-    const lastMinute = { requests: 9, tokens: 0, refusals: { dependency_unavailable: 9 }, unknown_paths: {} };
-    expect(nowInWords({ checks, lastMinute, recordsOf: () => [] })).toBe(
-      'Not ready. signing key: the clock is off. Fix: correct the clock. service: stopping.',
-    );
   });
 });

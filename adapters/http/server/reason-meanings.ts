@@ -1,6 +1,6 @@
-import { MEANINGS } from '../../../application/refusal-meanings.ts';
-import type { HttpReason } from '../server/http-reasons.ts';
-import type { AnyReason } from '../server/http-refusal.ts';
+import { CHANGING_REGISTRATIONS, MEANINGS } from '../../../application/refusal-meanings.ts';
+import type { HttpReason } from './http-reasons.ts';
+import type { AnyReason } from './http-refusal.ts';
 
 /** What the reasons of adapters/http mean for operators, as in MEANINGS. */
 const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
@@ -71,3 +71,12 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
 
 /** Of all reasons, those of use cases first. */
 export const ALL_MEANINGS: Readonly<Record<AnyReason, string>> = { ...MEANINGS, ...HTTP_MEANINGS };
+
+/** What a reason means, and what to do; empty for an unknown one. @param registrations where they are, so that the advice fits. */
+export function meaningOf(reason: string, registrations: 'file' | 'database'): string {
+  const { [reason as AnyReason]: meaning = '' } = ALL_MEANINGS;
+  const isChange = registrations === 'file' && CHANGING_REGISTRATIONS.has(reason as AnyReason);
+  return isChange
+    ? `${meaning} Here, registrations are in \`CLIENTS_FILE\`: change it, and restart the service.`
+    : meaning;
+}
