@@ -159,19 +159,30 @@ describe('the dashboard and the alert rules, beside a running service', () => {
   });
 });
 
-/** What follows the alerts is about leaks and failovers. */
-const [ALERTS = ''] = readPage('docs/runbook.md').split('\n## After a leak\n');
-const [, ...SECTIONS] = ALERTS.split(/^### /m);
+const RUNBOOK = readPage('docs/runbook.md');
+/** The row of each alert. */
+const ROWS = [...RUNBOOK.matchAll(/^\| <a id="(\w+)"><\/a>\*\*(\w+)\*\* \((\w+)\): .+ \| (`.*`) \| .* \|$/gm)].map(
+  ([, anchor, alert = '', severity, looksAt = '']) => ({
+    anchor,
+    alert,
+    severity,
+    commands: [...looksAt.matchAll(/`([^`]+)`/g)].map(([, command = '']) => command.replaceAll('\\|', '|')),
+  }),
+);
 /** What the page looks for in the audit log, before the first alert. */
-const [, AUDIT_COMMANDS = []] = [...(ALERTS.split('\n## ')[1] ?? '').matchAll(/^```sh\n.*?^```$/gms)].map(([block]) =>
-  commandsOf(block),
+const [FUNCTION_LINES = [], AUDIT_COMMANDS = []] = [...RUNBOOK.matchAll(/^```sh\n(.*?)^```$/gms)].map(
+  ([, block = '']) =>
+    block
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/ +# .*$/, '')),
 );
 /** The commands of the table of what no alert sees. */
-const [, UNSEEN = ''] = readPage('docs/runbook.md').split('\n## What no alert sees\n');
+const [, UNSEEN = ''] = RUNBOOK.split('\n## What no alert sees\n');
 const COMMANDS = [
   ...AUDIT_COMMANDS.map((command) => ({ alert: 'The audit log', command })),
-  ...SECTIONS.flatMap((section) => commandsOf(section).map((command) => ({ alert: titleOf(section), command }))),
-  ...[...UNSEEN.matchAll(/`((?:count|events) .*)` \|$/gm)].map(([, command = '']) => ({
+  ...ROWS.flatMap(({ alert, commands }) => commands.map((command) => ({ alert, command }))),
+  ...[...UNSEEN.matchAll(/`((?:count|events) [^`]*)` \|/gm)].map(([, command = '']) => ({
     alert: 'No alert',
     command: command.replaceAll('\\|', '|'),
   })),
@@ -179,22 +190,9 @@ const COMMANDS = [
 const SOURCES = globSync('{adapters,application,config,domain}/**/*.ts').map((path) => readFileSync(path, 'utf8'));
 
 /** The functions that the page defines first, which its commands call. */
-const FUNCTIONS = [...ALERTS.matchAll(/^\w+\(\) \{.*\}$/gm)].join('\n');
+const FUNCTIONS = FUNCTION_LINES.filter((line) => /^\w+\(\) \{.*\}$/.test(line)).join('\n');
 /** What it defines for a clone: how to read the log, and how to call a program. */
-const IN_A_CLONE = /^\| in a clone \| `(.*)` \|$/m.exec(ALERTS)?.[1]?.replace('service.log', '"$LOG"') ?? '';
-
-function titleOf(section: string): string {
-  return section.slice(0, section.indexOf('\n'));
-}
-
-function commandsOf(section: string): readonly string[] {
-  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block = '']) =>
-    block
-      .trim()
-      .split('\n')
-      .map((line) => line.replace(/ +# .*$/, '')),
-  );
-}
+const IN_A_CLONE = /^\| in a clone \| `(.*)` \|$/m.exec(RUNBOOK)?.[1]?.replace('service.log', '"$LOG"') ?? '';
 
 /** The values of a field that a command looks for in the log: of `"event":"(key_revoked|key_(un)?known)"`, three. */
 function valuesOf(field: string, command: string): readonly string[] {
@@ -208,18 +206,11 @@ function valuesOf(field: string, command: string): readonly string[] {
 }
 
 describe('docs/runbook.md', () => {
-  it('has a section for each alert, in the same order', () => {
-    expect(SECTIONS.map(titleOf)).toEqual(RULES.map(({ alert }) => alert));
-  });
-
-  it('lists each alert under its severity, in the same order, and says it first in its section', () => {
-    for (const severity of ['critical', 'warning', 'info']) {
-      const [row = ''] = new RegExp(`^\\| \`${severity}\`.*$`, 'm').exec(ALERTS) ?? [];
-      const listed = [...row.matchAll(/\[(\w+)\]/g)].map(([, alert]) => alert);
-      const said = SECTIONS.filter((section) => section.split('\n')[1]?.toLowerCase().startsWith(`**${severity}.**`));
-      const expected = RULES.filter((rule) => rule.severity === severity).map(({ alert }) => alert);
-      expect([listed, said.map(titleOf)]).toEqual([expected, expected]);
-    }
+  it('has a row for each alert, with its severity, its anchor and at least two commands', () => {
+    const rows = ROWS.map(({ alert, severity, anchor }) => `${alert} ${severity} ${anchor}`);
+    const expected = RULES.map(({ alert, severity }) => `${alert} ${severity} ${alert.toLowerCase()}`);
+    expect(rows.toSorted()).toEqual(expected.toSorted());
+    expect(ROWS.filter(({ commands }) => commands.length < 2)).toEqual([]);
   });
 
   it('looks for events and reasons in the log that the service writes', () => {
