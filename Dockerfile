@@ -1,6 +1,6 @@
 # The compiled service in an image that contains Node.js, its libraries and nothing else: no shell, no npm.
 
-# A release names the digest too: docs/releasing.md.
+# A release names the digest too: CONTRIBUTING.md.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build

@@ -1,10 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/**
- * The version of this project, from its package.json, which is above the sources as well as above the compiled files. It ends in `-dev`
- * from one release to the next (docs/releasing.md).
- */
+/** The version of this project, from its package.json, which is above the sources as well as above the compiled files. */
 export function programVersion(): string {
   return manifest().version;
 }

@@ -142,7 +142,7 @@ export const metadata = settingsGroup({
         standard: 'oidc',
         description:
           'clients with needs beyond the standard. `mcp` adds to the metadata what clients of the [Model Context ' +
-          'Protocol](mcp.md) insist on, and requires `PUBLIC_METADATA=true`. `oidc` serves [a document for clients ' +
+          'Protocol](resource-servers.md#mcp-servers) insist on, and requires `PUBLIC_METADATA=true`. `oidc` serves [a document for clients ' +
           'of OpenID Connect](getting-a-token.md#clients-that-want-openid-connect) at ' +
           '`/.well-known/openid-configuration`',
       }),

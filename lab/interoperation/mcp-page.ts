@@ -10,7 +10,8 @@ import {
   startServiceUnderTest,
 } from '../../tests/support/running-service.ts';
 
-export const MCP_PAGE = readPage('docs/mcp.md');
+const [, AFTER = ''] = readPage('docs/resource-servers.md').split('\n## MCP servers\n');
+export const [MCP_PAGE = ''] = AFTER.split('\n## ');
 const SNIPPETS = snippetsOf(MCP_PAGE);
 /** In this folder, the snippets find the packages of the project. */
 const FOLDER = fileURLToPath(new URL('./', import.meta.url));

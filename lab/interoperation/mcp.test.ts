@@ -34,7 +34,7 @@ const connectWithSecret = async (places: McpPlaces, changes?: readonly Change[])
 
 const CALLER = [{ type: 'text', text: CLIENT_ID }];
 
-describe('docs/mcp.md', () => {
+describe('MCP servers of docs/resource-servers.md', () => {
   let places: McpPlaces;
   let service: ServiceUnderTest;
   let mcpServer: AsyncDisposable;

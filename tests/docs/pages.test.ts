@@ -18,7 +18,7 @@ const PAGES = [
 ].filter((path) => path.endsWith('.md'));
 
 /** The pages that cite tests for their statements. */
-const CITING_PAGES = ['SECURITY.md', 'docs/evidence/rfc-conformance.md'];
+const CITING_PAGES = ['SECURITY.md'];
 
 /** `file` › "name", or `file` › "name" › "case". */
 const CITATION = /`((?:tests|lab)\/[^`]+)` › "([^"]+)"(?: › "([^"]+)")?/g;

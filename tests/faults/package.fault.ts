@@ -109,7 +109,7 @@ describe('the package, in an empty folder', () => {
   it.each(['current', 'oldest', 'newest'])(
     'is a function in another program, as its page shows: %s Node.js',
     async (node) => {
-      const page = readFileSync('docs/embedding.md', 'utf8');
+      const page = readFileSync('docs/first-deployment.md', 'utf8').split('### In another web server')[1] ?? '';
       const [, snippet = ''] = /^```js\n(.*?)^```$/ms.exec(page) ?? [];
       const [, clients = ''] = /^```json\n(.*?)^```$/ms.exec(page) ?? [];
       writeFileSync(join(folder, 'clients.json'), clients);

@@ -14,10 +14,12 @@ function supportedNode(path: string): string {
 }
 
 describe('the version', () => {
-  it('ends in -dev as long as the changelog has changes that are not released', () => {
+  it('is the newest of the changelog, and the same in the description and the chart', () => {
+    const versionOf = (file: string, pattern: RegExp) => pattern.exec(readFileSync(file, 'utf8'))?.[1];
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-    const [, unreleased = ''] = /^## \[Unreleased\]$(.*?)^## \[/ms.exec(readFileSync('CHANGELOG.md', 'utf8')) ?? [];
-    expect(version.endsWith('-dev')).toBe(unreleased.trim() !== '');
+    expect(versionOf('CHANGELOG.md', /^## \[(\d.*)\]/m)).toBe(version);
+    expect(versionOf('docs/openapi.json', /"version": "(.*)"/)).toBe(version);
+    expect(versionOf('deploy/helm/ccauth/Chart.yaml', /^version: (.*)$/m)).toBe(version);
   });
 });
 
