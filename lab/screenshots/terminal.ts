@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../tests/support/free-port.ts';
 import { runProgram } from '../../tests/support/program.ts';
-import { OPERATOR_TOKEN } from '../../tests/support/status.ts';
 
 // `node lab/screenshots/terminal.ts` draws docs/images/terminal.svg: commands that run against the demo, and what they print.
 
@@ -14,8 +13,7 @@ const COLUMNS = 104;
 const LINE_HEIGHT = 19;
 const TOKEN = `curl -s localhost:8080/oauth2/token -d grant_type=client_credentials \\
     -d client_id=demo-client`;
-const STATUS = `curl -s -H "Authorization: Bearer $MANAGEMENT_TOKEN" \\
-    localhost:8081/status/refusals`;
+const REASON = ` demo.log | grep -oE '"(reason|client_id)":"[^"]*"'`;
 const CONTRACT = `npm run --silent contract -- http://localhost:8080 \\
     --client-id demo-client --client-secret-file demo-secret.txt`;
 
@@ -24,16 +22,16 @@ export async function drawTerminal(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'terminal-'));
   const secretFile = join(folder, 'secret');
   writeFileSync(secretFile, 'demo-secret');
-  const [PORT, MANAGEMENT_PORT] = [String(await freePort()), String(await freePort())];
-  const settings = { PORT, MANAGEMENT_PORT, MANAGEMENT_TOKEN: OPERATOR_TOKEN, SHUTDOWN_GRACE_MS: '0' };
-  await using demo = runProgram('config/demo.ts', settings);
+  const log = join(folder, 'demo.log');
+  const PORT = String(await freePort());
+  await using demo = runProgram('config/demo.ts', { PORT, MANAGEMENT_PORT: '0', SHUTDOWN_GRACE_MS: '0' });
   await demo.printed(/Stop it with Ctrl-C/);
   const run = (command: string): string => {
     const here = command
       .replace('localhost:8080', `localhost:${PORT}`)
-      .replace('localhost:8081', `localhost:${MANAGEMENT_PORT}`);
-    const env = { ...process.env, MANAGEMENT_TOKEN: OPERATOR_TOKEN };
-    return execFileSync('bash', ['-c', here.replace('demo-secret.txt', secretFile)], { encoding: 'utf8', env }).trim();
+      .replace('demo-secret.txt', secretFile)
+      .replace('demo.log', log);
+    return execFileSync('bash', ['-c', here], { encoding: 'utf8' }).trim();
   };
   const lines: string[] = [];
   const show = (command: string, print = (output: string) => output): string => {
@@ -45,7 +43,9 @@ export async function drawTerminal(): Promise<void> {
   show(`${TOKEN} -d client_secret=demo-secret`, (text) => text.replace(/(?<=eyJ\w{12})[^"]+/, '…'));
   const refused = show(`${TOKEN} -d client_secret=wrong -w '\\n%header{x-request-id}'`);
   const id = refused.split('\n').at(-1) ?? '';
-  show(`${STATUS}/${id}`);
+  await demo.printed(new RegExp(id));
+  writeFileSync(log, demo.stdout());
+  show(`grep -m 1 ${id}${REASON}`);
   show(CONTRACT, (text) => {
     const rows = text.split('\n');
     return [...rows.slice(0, 4), '…', rows.at(-1)].join('\n');

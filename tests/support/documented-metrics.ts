@@ -11,7 +11,7 @@ export const METRICS_OF_POSTGRES: readonly string[] = [
   'auth_database_statements_waiting',
 ];
 
-/** What only a service with TLS, the PROXY protocol or health on the public port has: their tests ask for it. */
+/** What only a service with TLS or health on the public port has: their tests ask for it. */
 export const METRICS_OF_CONNECTIONS: readonly string[] = [
   'auth_tls_certificate_expires_at_seconds',
   'auth_tls_handshakes_failed_total',
