@@ -24,7 +24,8 @@ import { type Command, type InstalledProject, installProject, type Project } fro
 import { GO, GO_EXAMPLE, PYTHON, RUST_VERIFIER, SPRING_VERIFIER } from './projects.ts';
 import { startVerifier, type Verifier } from './start-verifier.ts';
 
-const PAGE = readPage('docs/resource-servers.md');
+/** Without the section of mcp.test.ts. */
+const PAGE = readPage('docs/resource-servers.md').replace(/\n## MCP servers\n.*?(?=\n## )/s, '');
 const SNIPPETS = snippetsOf(PAGE);
 const ISSUER = 'https://auth.example.com';
 const AUDIENCE = 'https://api.example.com';

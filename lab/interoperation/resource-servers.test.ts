@@ -13,7 +13,8 @@ import { readPage, snippetsOf } from '../../tests/support/page-snippets.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest } from '../../tests/support/running-service.ts';
 import { startServiceForClients } from './client-snippet.ts';
 
-const PAGE = readPage('docs/resource-servers.md');
+/** Without the section of mcp.test.ts. */
+const PAGE = readPage('docs/resource-servers.md').replace(/\n## MCP servers\n.*?(?=\n## )/s, '');
 const CLIENT_ID = GOOD_CLIENT.client_id;
 
 /** The JavaScript files to which the page links, by their names. */
