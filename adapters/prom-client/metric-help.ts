@@ -53,7 +53,7 @@ export const METRIC_HELP = {
   auth_http_requests_in_progress: 'Requests that are being answered.',
   auth_http_rejections_delayed: 'Requests whose refusal is delayed.',
   auth_http_responses_waiting: 'Responses that wait for the next pass of the event loop.',
-  auth_http_connections_dropped_total: 'Connections that were closed because there were too many.',
+  auth_http_connections_dropped_total: 'Connections that were closed because there were too many, idle ones first.',
   auth_database_connections: 'Open connections to the database.',
   auth_database_connections_max: 'The bound of auth_database_connections.',
   auth_database_connections_idle: 'Open connections to the database that no statement uses.',

@@ -25,7 +25,7 @@ export const HTTP_TIMEOUTS = {
 
 export type HttpTimeouts = Readonly<typeof HTTP_TIMEOUTS>;
 
-/** Further connections are closed at once. There are fewer where memory or open files are scarce. */
+/** Beyond that, the connection that has been idle longest gives way. There are fewer where memory or open files are scarce. */
 export const CONNECTIONS_MAX = 10_000;
 
 /** Milliseconds after which a connection without a first byte is destroyed when the server closes. */
@@ -57,14 +57,14 @@ export interface HttpServerParts extends ApplicationParts {
  *
  * | a connection | is in | goes on |
  * |---|---|---|
- * | is accepted (listening-sockets.ts) | | beyond `connectionsMax` it is closed |
- * | is in the handshake of TLS | #handshakes | it ends, or the connection is closed after its `handshakeTimeout` |
- * | has no request | #connections | a request begins; before the first one 408 after `headersMs`, after others it is closed after `keepAliveMs` |
+ * | is accepted (listening-sockets.ts) | | beyond `connectionsMax`, the one that has been idle longest is closed; if none is idle, this one |
+ * | is in the handshake of TLS | #handshakes, #idle | it ends, or the connection is closed after its `handshakeTimeout` |
+ * | has no request | #connections, #idle | a request begins; before the first one 408 after `headersMs`, after others it is closed after `keepAliveMs` |
  * | has a request without a response | #connections, `response` | the response is sent; an error of the parser is answered (parser-errors.ts) |
  * | has a further request before that (`isRefused`) | as before | closed behind the response, or at the next request |
  *
  * What holds, with its test in tests/adapters/http/connections.test.ts: both maps together have `connectionsMax` at most ("closes the
- * connections beyond its limit at once, and counts them"); a connection has one request in the application ("none of them begins");
+ * connection that has been idle longest for a new one"); a connection has one request in the application ("none of them begins");
  * once retired, each response closes its connection ("accepts requests during the grace time of a planned shutdown, …"); no caller that
  * has connected is reset by a close ("answer the callers that have connected when the server closes, …").
  */
@@ -75,13 +75,17 @@ export class HttpServer {
   readonly #connections = new Map<Duplex, Connection>();
   /** The connections in a handshake, which count too, by their addresses: Node.js does not say which socket a TLSSocket was. */
   readonly #handshakes = new Map<string, Socket>();
+  /** The connections that wait for their client, the longest first, with the bytes that it had sent before. */
+  readonly #idle = new Map<Socket, number>();
   readonly #connectionsMax: number;
+  readonly #keepAliveMs: number;
   #dropped = 0;
   #retired = false;
 
   constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, tls, ...parts }: HttpServerParts) {
     this.#handle = createApplication(parts).callback();
     this.#connectionsMax = connectionsMax;
+    this.#keepAliveMs = timeouts.keepAliveMs;
     const options = {
       headersTimeout: timeouts.headersMs,
       requestTimeout: timeouts.requestMs,
@@ -106,10 +110,12 @@ export class HttpServer {
     const begin = this.#server.listeners('connection')[0] as (this: Server, socket: Socket) => void;
     this.#server.off('connection', begin).on('connection', (socket: Socket) => {
       // Not `maxConnections`, which each listening socket would count by itself.
-      if (this.#connections.size + this.#handshakes.size >= connectionsMax) {
+      if (this.load.connections >= connectionsMax) {
         this.#dropped += 1;
-        socket.destroy();
-        return;
+        if (!this.#closeIdle()) {
+          socket.destroy();
+          return;
+        }
       }
       if (tls === undefined) this.#remember(socket);
       else this.#shakeHands(socket);
@@ -117,7 +123,7 @@ export class HttpServer {
     });
     if (tls !== undefined) {
       this.#server.on('secureConnection', (socket: Socket) => {
-        this.#handshakes.delete(connectionOf(socket));
+        this.#forgetHandshake(connectionOf(socket));
         this.#remember(socket);
       });
       tls.attach(this.#server as Server & TlsServer);
@@ -186,12 +192,15 @@ export class HttpServer {
       this.#refusePipelined(connection, before, request);
       return;
     }
+    this.#idle.delete(request.socket);
+    this.#server.keepAliveTimeout = this.#keepAliveNow();
     connection.request = request;
     connection.response = response;
     response.once('close', () => {
       if (connection.response !== response) return;
       connection.response = undefined;
       if (request.complete) connection.request = undefined;
+      if (request.complete && !request.socket.destroyed) this.#idle.set(request.socket, request.socket.bytesRead);
     });
     if (this.#retired) response.shouldKeepAlive = false;
     // Node discards what follows a request for an upgrade that it does not make: nothing may follow it.
@@ -209,7 +218,33 @@ export class HttpServer {
 
   #remember(socket: Socket): void {
     this.#connections.set(socket, { socket });
-    socket.once('close', () => this.#connections.delete(socket));
+    this.#idle.set(socket, socket.bytesRead);
+    socket.once('close', () => this.#forget(socket));
+  }
+
+  #forget(socket: Socket): void {
+    this.#connections.delete(socket);
+    this.#idle.delete(socket);
+  }
+
+  /** Closes the connection that has been idle longest, if there is one. */
+  #closeIdle(): boolean {
+    for (const [socket, bytesRead] of this.#idle) {
+      this.#idle.delete(socket);
+      // What has begun to arrive has its own time limits.
+      if (socket.bytesRead !== bytesRead) continue;
+      this.#forget(socket);
+      this.#forgetHandshake(connectionOf(socket));
+      socket.destroy();
+      return true;
+    }
+    return false;
+  }
+
+  /** Beyond half of the connections, idle ones end sooner. */
+  #keepAliveNow(): number {
+    const free = 1 - this.load.connections / this.#connectionsMax;
+    return Math.ceil(this.#keepAliveMs * Math.min(1, Math.max(2 * free, 0.05)));
   }
 
   #shakeHands(socket: Socket): void {
@@ -217,8 +252,15 @@ export class HttpServer {
     socket.allowHalfOpen = false;
     const connection = connectionOf(socket);
     this.#handshakes.set(connection, socket);
+    this.#idle.set(socket, socket.bytesRead);
     // Another connection may have the same port by now.
-    socket.once('close', () => this.#handshakes.get(connection) === socket && this.#handshakes.delete(connection));
+    socket.once('close', () => this.#handshakes.get(connection) === socket && this.#forgetHandshake(connection));
+  }
+
+  #forgetHandshake(connection: string): void {
+    const socket = this.#handshakes.get(connection);
+    if (socket !== undefined) this.#idle.delete(socket);
+    this.#handshakes.delete(connection);
   }
 
   /** Node counts a connection without a first byte as busy. Bytes that were sent before the close have been read by now. */

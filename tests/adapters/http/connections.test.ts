@@ -217,16 +217,83 @@ describe('the server', () => {
   });
 
   describe('HttpServer', () => {
-    it('closes the connections beyond its limit at once, and counts them', async () => {
-      const server = createHttpServer([], { connectionsMax: 2 });
+    /** A server for two connections. Requests to `/held` have no end. */
+    async function serverForTwo() {
+      let begun = 0;
+      const hold = () => {
+        begun += 1;
+        return new Promise<void>(() => {});
+      };
+      const server = createHttpServer([{ path: '/held', access: { kind: 'public' }, methods: { GET: hold } }], {
+        connectionsMax: 2,
+      });
       const { port } = await server.listen({ port: 0, host: '127.0.0.1' });
-      const open = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
-      await until(() => server.load.connections === 2, 'two connections are open');
-      expect(await sendRaw(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).toBe('');
+      const ask = (path: string, field = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${field}\r\n`;
+      /** A connection, once the server has accepted it, and answered the request that it begins with. */
+      const open = async (text = '') => {
+        const { connections, dropped } = server.load;
+        const exchange = openRawExchange(port);
+        if (text !== '') exchange.write(text);
+        await until(() => server.load.connections + server.load.dropped > connections + dropped, 'it is accepted');
+        await until(() => text !== ask('/') || exchange.received().length > 0, 'the request is answered');
+        return exchange;
+      };
+      return { server, port, ask, open, begun: () => begun };
+    }
+
+    it('closes the connections beyond its limit at once while none is idle, and counts them', async () => {
+      const { server, port, ask, open, begun } = await serverForTwo();
+      const busy = [await open(ask('/held')), await open(ask('/held'))];
+      await until(() => begun() === 2, 'both are busy');
+      expect(await sendRaw(port, ask('/'))).toBe('');
       expect(server.load).toMatchObject({ connections: 2, dropped: 1 });
-      for (const socket of open) socket.destroy();
+      for (const exchange of busy) exchange.end();
       await until(() => server.load.connections === 0, 'they are closed');
       expect((await send(`http://127.0.0.1:${port}`, '/')).status).toBe(401);
+      await server.close(0, () => {});
+    });
+
+    it('closes the connection that has been idle longest for a new one', async () => {
+      const { server, port, ask, open } = await serverForTwo();
+      const answered = await open(ask('/'));
+      const silent = await open();
+      expect(await sendRaw(port, ask('/', 'Connection: close\r\n'))).toMatch(/^HTTP\/1.1 401 /);
+      await answered.closed;
+      expect([silent.isClosed(), server.load.dropped]).toEqual([false, 1]);
+      silent.end();
+      await server.close(0, () => {});
+    });
+
+    it('lets a caller in while others open idle connections as fast as they can', async () => {
+      const { server, port, ask, open } = await serverForTwo();
+      for (let count = 0; count < 20; count += 1) await open(count % 2 === 0 ? '' : ask('/'));
+      expect(await sendRaw(port, ask('/', 'Connection: close\r\n'))).toMatch(/^HTTP\/1.1 401 /);
+      expect(server.load).toMatchObject({ connections: 1, dropped: 19 });
+      await server.close(0, () => {});
+    });
+
+    it('closes no connection on which a request has begun to arrive', async () => {
+      const { server, port, ask, open } = await serverForTwo();
+      const begun = await open(ask('/'));
+      begun.write(ask('/').slice(0, 9));
+      // What was sent before is read before a connection that begins after it.
+      await open();
+      await open();
+      expect(await sendRaw(port, ask('/', 'Connection: close\r\n'))).toMatch(/^HTTP\/1.1 401 /);
+      begun.write(ask('/').slice(9));
+      await until(() => readResponses(begun.received()).length > 1, 'the request is answered');
+      begun.end();
+      await server.close(0, () => {});
+    });
+
+    it('ends idle connections sooner when it is nearly full', async () => {
+      const { server, ask, open } = await serverForTwo();
+      const [first, second] = [await open(ask('/')), await open(ask('/'))];
+      expect(first.received().toString()).toContain('\r\nKeep-Alive: timeout=65\r\n');
+      second.write(ask('/'));
+      await until(() => readResponses(second.received()).length > 1, 'the next request is answered');
+      expect(second.received().toString()).toMatch(/\r\nKeep-Alive: timeout=[1-4]\r\n/);
+      for (const exchange of [first, second]) exchange.end();
       await server.close(0, () => {});
     });
 
