@@ -1,5 +1,5 @@
-import { realpathSync, statSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { SecretRules } from '../../adapters/files/secret-reference.ts';
 import type { ReadTextFile } from '../../adapters/system/read-text-file.ts';
 import { failure, success } from '../../domain/result.ts';
@@ -31,12 +31,15 @@ export function secretSources(
       const value = Object.hasOwn(environment, env) ? environment[env] : undefined;
       return value ? success(value) : failure(`refers to ${name}, which is not set: set it in the environment`);
     }
-    if (allowed && !allowed.folders.some((folder) => isInside(folder, reference.file))) {
+    if (!isPlain(reference.file)) return failure(`refers to ${NOT_PLAIN}`);
+    // What is checked is what is read: a link to it may change meanwhile.
+    const file = atEndOfLinks(reference.file);
+    if (allowed && !allowed.folders.some((folder) => isInside(folder, file))) {
       return failure('refers to a file in a folder that --allow-files does not name');
     }
-    const problem = problemOfFile(reference.file);
+    const problem = problemOfFile(file);
     if (problem !== undefined) return failure(`refers to ${problem}`);
-    const text = readTextFile(reference.file);
+    const text = readTextFile(existsSync(file) ? file : reference.file);
     return text.ok ? text : failure(`refers to a file that ${text.problem}`);
   };
 }
@@ -44,6 +47,7 @@ export function secretSources(
 /** Why a generated secret may not be written to a file; undefined if it may. @param allowed undefined: to every one. */
 export function secretTargets(allowed: AllowedSources | undefined): NonNullable<SecretRules['generate']> {
   return (path) => {
+    if (!isPlain(path)) return `generates ${NOT_PLAIN}`;
     const target = join(atEndOfLinks(dirname(resolve(path))), basename(path));
     const isAllowed = allowed === undefined || allowed.folders.some((folder) => isInside(folder, target));
     return isAllowed ? undefined : 'generates a file in a folder that --allow-files does not name';
@@ -59,6 +63,13 @@ function problemOfFile(path: string): string | undefined {
   if (found === undefined || found.isDirectory()) return undefined;
   if (!found.isFile()) return 'something that is no regular file';
   return found.size > FILE_BYTES_MAX ? `a file of more than ${FILE_BYTES_MAX} bytes` : undefined;
+}
+
+const NOT_PLAIN = 'a path with .. or NUL: write it without them';
+
+/** Behind a link, `..` is another folder for the system than in the text of the path. No path has a NUL. */
+function isPlain(path: string): boolean {
+  return !path.includes('\0') && !path.split(sep).includes('..');
 }
 
 /** Whether a name, which may have `*` at its end, means a variable. */

@@ -14,7 +14,9 @@ describe('secrets that a clients file refers to', () => {
     mkdirSync(path);
     writeFileSync(join(path, 'billing'), 'its-secret');
   }
+  mkdirSync(join(other, 'sub'));
   symlinkSync(join(other, 'billing'), join(allowed, 'link'));
+  symlinkSync(join(other, 'sub'), join(allowed, 'way'));
   afterAll(() => rmSync(folder, { recursive: true }));
   const environment = { BILLING: 'its-secret', EMPTY: '' };
 
@@ -74,9 +76,25 @@ describe('secrets that a clients file refers to', () => {
     const problem = 'generates a file in a folder that --allow-files does not name';
     const targets = secretTargets({ folders: [allowed], variables: [] });
     expect(targets(join(allowed, 'new'))).toBeUndefined();
-    expect([join(other, 'new'), join(allowed, '../other/new')].map(targets)).toEqual([problem, problem]);
+    expect([join(other, 'new'), join(allowed, 'way/new')].map(targets)).toEqual([problem, problem]);
     expect(secretTargets({ folders: [], variables: ['A'] })(join(allowed, 'new'))).toBe(problem);
     expect(secretTargets(undefined)(join(other, 'new'))).toBeUndefined();
+  });
+
+  it('are in no path with .. behind a link, or with a NUL, neither to read nor to generate', () => {
+    const refusal = 'a path with .. or NUL: write it without them';
+    for (const allowedSources of [{ folders: [allowed], variables: [] }, undefined]) {
+      for (const file of [`${allowed}/way/../billing`, `${allowed}/way/../new`, '../billing', `${allowed}/bill\0ing`]) {
+        expect(secretSources(environment, readTextFile, allowedSources)({ file })).toEqual(
+          failure(`refers to ${refusal}`),
+        );
+        expect(secretTargets(allowedSources)(file)).toBe(`generates ${refusal}`);
+      }
+    }
+    expect(secretSources(environment, readTextFile)({ file: `${allowed}/..billing` })).toEqual({
+      ok: false,
+      problem: expect.stringContaining('there is no file'),
+    });
   });
 
   it('come only from what is allowed, also through links', () => {
@@ -90,7 +108,6 @@ describe('secrets that a clients file refers to', () => {
     for (const file of [
       join(other, 'absent'),
       join(other, 'billing'),
-      join(allowed, '../other/billing'),
       join(allowed, 'link'),
       allowed,
     ]) {
