@@ -203,9 +203,20 @@ export class LineWriter implements HealthCheck, LogLoad {
   /** Undefined if there is no room. */
   #add(text: string, queue: Line[]): Line | undefined {
     const bytes = Buffer.byteLength(text);
+    if (queue === this.#required) this.#makeRoom(bytes);
     if (this.#state === 'closed' || this.#bufferedBytes + bytes > BUFFER_BYTES) return undefined;
     this.#start();
     return this.#push(text, bytes, queue);
+  }
+
+  /** For a required line, the newest ones that are not required are lost. */
+  #makeRoom(bytes: number): void {
+    while (this.#bufferedBytes + bytes > BUFFER_BYTES) {
+      const line = this.#others.pop();
+      if (line === undefined) return;
+      this.#bufferedBytes -= line.bytes;
+      this.#lose();
+    }
   }
 
   #push(text: string, bytes: number, queue: Line[]): Line {

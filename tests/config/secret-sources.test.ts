@@ -105,12 +105,7 @@ describe('secrets that a clients file refers to', () => {
       ok: false,
       problem: expect.stringContaining('there is no file'),
     });
-    for (const file of [
-      join(other, 'absent'),
-      join(other, 'billing'),
-      join(allowed, 'link'),
-      allowed,
-    ]) {
+    for (const file of [join(other, 'absent'), join(other, 'billing'), join(allowed, 'link'), allowed]) {
       expect(read({ file })).toEqual(refused);
     }
     const some = secretSources(environment, readTextFile, { folders: [], variables: ['BILL*'] });

@@ -296,11 +296,27 @@ describe('line writers', () => {
       expect(lines.readiness()).toMatchObject({
         note: { text: 'audit lines are lost: the disk or the reader is too slow' },
       });
-      expect(await outcomeOf(lines.writeRequired(LINE))).toBe('unavailable: EAGAIN');
       const read = await drain(lines);
       expect(read.match(/^lost \d+$/gm)).toEqual([`lost ${lines.linesLost}`]);
-      expect(read.split(LINE)).toHaveLength(1 + count - (lines.linesLost - 1));
+      expect(read.split(LINE)).toHaveLength(1 + count - lines.linesLost);
       expect(lines.readiness()).toEqual({ ready: true });
+    });
+
+    it('a required line takes the place of the newest other ones, and is refused where all are required', async () => {
+      const lines = writerTo(pipe.writer);
+      while (lines.write(`a ${LINE}`));
+      const required: Promise<string>[] = [];
+      let bytes = BUFFER_BYTES - lines.bufferedBytes;
+      for (; bytes < BUFFER_BYTES; bytes += LINE.length) required.push(outcomeOf(lines.writeRequired(LINE)));
+      expect(lines.bufferedBytes).toBeLessThanOrEqual(BUFFER_BYTES);
+      required.push(outcomeOf(lines.writeRequired(LINE)));
+      expect(await required.at(-1)).toBe('unavailable: EAGAIN');
+      const read = await drain(lines);
+      const outcomes = await Promise.all(required);
+      const writtenOnes = outcomes.filter((outcome) => outcome === 'written');
+      expect(writtenOnes.length).toBeGreaterThan(outcomes.length - 10);
+      expect(read.split('\n').filter((line) => line === LINE.trim())).toHaveLength(writtenOnes.length);
+      expect(read).toMatch(/^lost \d+\n$/m);
     });
 
     it.each(['a full pipe', 'a disk that does not return from a write'])(
