@@ -91,7 +91,7 @@ export const FEATURE_GROUPS = {
       HEALTH_ON_PUBLIC_PORT: trueOrFalse()
         .default(false)
         .describe(
-          '`true` serves `/livez`, `/readyz` and `/readyz/verification` on `PORT` too, without a token, ' +
+          '`true` serves `/livez`, `/readyz` and `/readyz/verification` on `PORT` too, without a token and without the checks, ' +
             'for [platforms with one port](operate.md#platforms-with-one-port). With `MANAGEMENT_TOKEN` also ' +
             'the other paths of the management port, for the operator only',
         ),

@@ -130,6 +130,7 @@ describe('the public port with HEALTH_ON_PUBLIC_PORT', () => {
   it.each(PROBES)('answers %s without a token', async (path) => {
     const response = await send(service.url, path, { headers: { Host: 'any.name' } });
     expect([response.status, response.headers['cache-control']]).toEqual([200, 'no-store']);
+    expect(response.json()).toEqual({ status: path === '/livez' ? 'alive' : 'ready' });
   });
 
   it.each(OF_THE_OPERATOR)('has no %s without MANAGEMENT_TOKEN', async (path) => {
@@ -168,6 +169,14 @@ describe('the public port with HEALTH_ON_PUBLIC_PORT and MANAGEMENT_TOKEN', () =
     expect((await asOperator(service.url, path)).status).toBe(200);
     expect((await send(service.url, path)).status).toBe(401);
     expect((await send(service.url, path, { headers: { Authorization: `Bearer ${bearer}` } })).status).toBe(401);
+  });
+
+  it('shows the checks of a probe to the operator, and to nobody else', async () => {
+    expect((await asOperator(service.url, '/readyz')).json()['checks']).toContainEqual({ name: 'service', ready: true });
+    for (const Authorization of [`Bearer ${'x'.repeat(40)}`, 'Bearer', '']) {
+      const response = await send(service.url, '/readyz', { headers: { Authorization } });
+      expect([response.status, response.json()]).toEqual([200, { status: 'ready' }]);
+    }
   });
 
   it('still asks for an access token at every other path', async () => {

@@ -23,9 +23,14 @@ export class OperatorAccess {
     const { authorization } = ctx.state.head;
     if (authorization.kind === 'repeated') return refuse(ctx, 'authorization_repeated');
     if (authorization.kind === 'malformed') return refuse(ctx, 'authorization_malformed');
-    const presented = presentedToken(authorization);
-    if (presented === undefined) return challenge(ctx, 'token_missing');
-    return timingSafeEqual(digestOf(presented), this.#digest) || challenge(ctx, 'operator_token_wrong');
+    if (presentedToken(authorization) === undefined) return challenge(ctx, 'token_missing');
+    return this.isSentBy(ctx) || challenge(ctx, 'operator_token_wrong');
+  }
+
+  /** Whether the request has the token. */
+  isSentBy(ctx: Exchange): boolean {
+    const presented = presentedToken(ctx.state.head.authorization);
+    return presented !== undefined && timingSafeEqual(digestOf(presented), this.#digest);
   }
 }
 
