@@ -172,7 +172,10 @@ describe('the public port with HEALTH_ON_PUBLIC_PORT and MANAGEMENT_TOKEN', () =
   });
 
   it('shows the checks of a probe to the operator, and to nobody else', async () => {
-    expect((await asOperator(service.url, '/readyz')).json()['checks']).toContainEqual({ name: 'service', ready: true });
+    expect((await asOperator(service.url, '/readyz')).json()['checks']).toContainEqual({
+      name: 'service',
+      ready: true,
+    });
     for (const Authorization of [`Bearer ${'x'.repeat(40)}`, 'Bearer', '']) {
       const response = await send(service.url, '/readyz', { headers: { Authorization } });
       expect([response.status, response.json()]).toEqual([200, { status: 'ready' }]);
