@@ -36,8 +36,9 @@ export function signingKeys(settings: Settings, core: Core, directory?: KeyDirec
   return {
     ring,
     verification: rotation.verification,
-    // Without a right to add a key, only what is there is looked at.
-    checks: mayAdd ? [rotation] : [],
+    get checks() {
+      return mayAdd || isReadOnly(directory) ? [rotation] : [];
+    },
     async prepare() {
       if (KEY_TYPES[settings.TOKEN_SIGNING_ALG].kty === 'RSA') threads.start();
       if (mayAdd) await rotation.start();
@@ -54,6 +55,14 @@ export function signingKeys(settings: Settings, core: Core, directory?: KeyDirec
       values.gauge('auth_signatures_in_progress', threads.inProgress, SIGNATURES_MAX);
     },
   };
+}
+
+/** Where no key may be added, the service needs one that is there. */
+function isReadOnly(directory: KeyDirectory | undefined): boolean {
+  return directory?.checks?.some((check) => {
+    const found = check.readiness();
+    return found.ready && found.note !== undefined;
+  }) === true;
 }
 
 /** Throws if a key of the ring, which replicas sign or verify with, needs a secret that this one does not have. */
