@@ -35,13 +35,15 @@ const OWN_CLAIMS = {
 } satisfies Record<keyof AccessTokenClaims, true>;
 
 /**
- * Claims that the service or a standard gives a meaning (RFC 7519 section 4.1, RFC 7662, RFC 7800, RFC 8693 section 4, RFC 9068
- * section 2, OpenID Connect): a client's own value could grant it what nobody decided. RFC 9068 leaves `groups`, `roles` and
+ * Claims that the service or a standard gives a meaning (RFC 7519 section 4.1, RFC 7662, RFC 7800, RFC 8417, RFC 8693 section 4, RFC 9068
+ * section 2, RFC 9396, RFC 9493, OpenID Connect): a client's own value could grant it what nobody decided. RFC 9068 leaves `groups`, `roles` and
  * `entitlements` to the deployment.
  */
 export const RESERVED_CLAIMS: ReadonlySet<string> = new Set([
   ...Object.keys(OWN_CLAIMS),
-  ...'scp cnf act azp typ sid nonce auth_time token_type amr acr'.split(' '),
+  ...'scp cnf act may_act azp typ sid nonce auth_time token_type amr acr authorization_details username active sub_id events'.split(
+    ' ',
+  ),
 ]);
 
 /** The most digits that every double carries from text to text. */
@@ -63,9 +65,12 @@ export function ruleOfClaims(claims: unknown): string | undefined {
     : undefined;
 }
 
-/** Some readers, such as encoding/json of Go, take a name in another case for the same one, and the last of them counts. */
+/**
+ * Some readers, such as encoding/json of Go, take a name in another case for the same one, and the last of them counts. For Java, the capital
+ * I with a dot is another i.
+ */
 function folded(name: string): string {
-  return name.toUpperCase().toLowerCase();
+  return name.toUpperCase().toLowerCase().replaceAll('i\u0307', 'i');
 }
 
 /** @param levels how many levels of objects and arrays may still begin. */

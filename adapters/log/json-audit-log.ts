@@ -5,8 +5,6 @@ import type { Lines } from './line-writer.ts';
 /** A longer scope is cut, and then ends with `…`, which no scope contains: a line over 4,096 bytes would mix with others. */
 const SCOPE_MAX = 2_000;
 
-const ONLY_ASCII = /^[\x20-\x7e]*$/;
-
 const DONE = Promise.resolve();
 
 interface JsonAuditLogOptions {
@@ -54,7 +52,7 @@ export function auditLine(event: AuditEvent | LostLines, base: object = {}): str
     ...event,
     ...(scope && { scope }),
   });
-  return `${ONLY_ASCII.test(line) ? line : printableJsonText(line)}\n`;
+  return `${printableJsonText(line)}\n`;
 }
 
 /** So many lines are missing before this one, because they could not be written. */

@@ -1,6 +1,7 @@
 import { constants, fstatSync, openSync } from 'node:fs';
 import { types } from 'node:util';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import { printableJsonText } from '../../domain/unprintable.ts';
 import { LineWriter } from './line-writer.ts';
 
 /** The most of an error in one line, in characters, so that the line stays whole. Each cause gets half the stack. */
@@ -24,7 +25,9 @@ export function createJsonLog(lines: { write(line: string): unknown }, fieldsNow
   const write = (level: string, fields: { readonly fault?: unknown }) => {
     const { fault } = fields;
     const more = fault === undefined ? fields : { ...fields, fault: describeFault(fault) };
-    lines.write(`${JSON.stringify({ level, time: new Date().toISOString(), ...fieldsNow(), ...more })}\n`);
+    lines.write(
+      `${printableJsonText(JSON.stringify({ level, time: new Date().toISOString(), ...fieldsNow(), ...more }))}\n`,
+    );
   };
   return {
     info: (fields) => write('info', fields),

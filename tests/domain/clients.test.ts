@@ -115,16 +115,19 @@ describe('registrations', () => {
       expect(describeProblem({ field: 'tokenLifetimeSeconds', rule: 'x' })).toBe('token_lifetime_seconds x');
     });
 
-    it('concern an invisible character in an id only where somebody registers it now', () => {
-      const fields = { ...FIELDS, clientId: 'a\u200bb' };
-      const rule = 'must have no line break, control or invisible character';
-      expect(ClientRegistration.toRegister(fields)).toEqual({ ok: false, problem: { field: 'clientId', rule } });
-      expect([ClientRegistration.of(fields), ClientRegistration.toRegister(FIELDS)]).toMatchObject([
-        { ok: true },
-        { ok: true },
-      ]);
-      expect(ClientRegistration.toRegister({ ...fields, scope: '' })).toMatchObject({ problem: { field: 'scope' } });
-    });
+    it.each(['a\u200bb', 'a\u3164'])(
+      'concern an invisible character in an id only where somebody registers it now: %j',
+      (id) => {
+        const fields = { ...FIELDS, clientId: id };
+        const rule = 'must have no line break, control or invisible character';
+        expect(ClientRegistration.toRegister(fields)).toEqual({ ok: false, problem: { field: 'clientId', rule } });
+        expect([ClientRegistration.of(fields), ClientRegistration.toRegister(FIELDS)]).toMatchObject([
+          { ok: true },
+          { ok: true },
+        ]);
+        expect(ClientRegistration.toRegister({ ...fields, scope: '' })).toMatchObject({ problem: { field: 'scope' } });
+      },
+    );
 
     it('allow fields of the longest length', () => {
       const clientName = 'n'.repeat(FIELD_MAX_LENGTH);

@@ -213,6 +213,14 @@ describe('line writers', () => {
       for (const line of read) expect(Buffer.byteLength(line) + 1).toBeLessThanOrEqual(PIPE_BUF_BYTES);
     });
 
+    it('of a log stay one line on every terminal, whatever an id contains, and keep it', () => {
+      const written: string[] = [];
+      const id = 'x\u2028y\u2029\u0085\u001b[2K\u202e\u3164';
+      createJsonLog({ write: (line) => written.push(line) }).info({ client_id: id });
+      expect(written).toEqual([expect.stringMatching(/^[\x20-\x7e]+\n$/)]);
+      expect(JSON.parse(written[0] ?? '')).toMatchObject({ client_id: id });
+    });
+
     it('of a log are written whatever the code of a fault is', () => {
       const written: string[] = [];
       const log = createJsonLog({ write: (line) => written.push(line) });
