@@ -59,10 +59,12 @@ export function signingKeys(settings: Settings, core: Core, directory?: KeyDirec
 
 /** Where no key may be added, the service needs one that is there. */
 function isReadOnly(directory: KeyDirectory | undefined): boolean {
-  return directory?.checks?.some((check) => {
-    const found = check.readiness();
-    return found.ready && found.note !== undefined;
-  }) === true;
+  return (
+    directory?.checks?.some((check) => {
+      const found = check.readiness();
+      return found.ready && found.note !== undefined;
+    }) === true
+  );
 }
 
 /** Throws if a key of the ring, which replicas sign or verify with, needs a secret that this one does not have. */

@@ -190,13 +190,22 @@ export const EVERYTHING: FeatureUnderTest = Object.values(FEATURES).reduce(({ op
   answers: { ...answers, ...added.answers },
 }));
 
-/** The requests with the responses of a service that has this feature. Throws if one of its responses is to no request. */
-export function answeredWith({ answers }: FeatureUnderTest, table: HostileRequests): HostileRequests {
+/**
+ * The requests with the responses of a service that has this feature. Throws if one of its responses is to no request. With HTTP Basic, who
+ * sends no credentials is asked for them.
+ */
+export function answeredWith({ answers, options }: FeatureUnderTest, table: HostileRequests): HostileRequests {
+  const hasBasic = options.settings?.['CLIENT_AUTHENTICATION_METHODS']?.includes('client_secret_basic');
+  const asked = (answer: ExpectedResponse) =>
+    hasBasic && answer.reason === 'credentials_missing' ? challenged('credentials_missing') : answer;
   const names = new Set(Object.values(table).flatMap((rows) => rows.map(({ name }) => name)));
   const lost = Object.keys(answers).filter((name) => !names.has(name));
   if (lost.length > 0) throw new Error(`no request is called ${lost.join(', ')}`);
   const groups = Object.entries(table).map(([group, rows]) => {
-    return [group, rows.map((row) => ({ ...row, answers: [answers[row.name] ?? row.answers].flat() }))] as const;
+    return [
+      group,
+      rows.map((row) => ({ ...row, answers: [answers[row.name] ?? row.answers].flat().map(asked) })),
+    ] as const;
   });
   return Object.fromEntries(groups);
 }

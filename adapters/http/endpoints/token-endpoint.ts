@@ -58,7 +58,10 @@ export function tokenEndpoint({ issueToken, load, methods, responseScope }: Toke
     if (!form.ok) return sendRefusal(ctx, httpRefusal(form.problem));
 
     const request = readTokenRequest(form.value, new ResponseCaller(ctx, load), ctx.state.head, accepted);
-    if (!request.ok) return sendRefusal(ctx, challenged(refusalFor(request.problem, accepted), challenge));
+    if (!request.ok) {
+      const refusal = refusalFor(request.problem, accepted);
+      return sendRefusal(ctx, challenged(refusal, challenge ?? challengeForNone(request.problem, accepted)));
+    }
 
     dropHead(ctx);
     const issued = await issueToken.execute(request.value);
@@ -154,6 +157,11 @@ function refusalFor(reason: HttpReason, { methods }: AcceptedWays): HttpRefusal 
 /** What a 401 tells a client that tried to authenticate in the header: its own scheme (RFC 6749 section 5.2). */
 function challengeOf(authorization: Authorization): string | undefined {
   return authorization.kind === 'present' ? `${authorization.scheme} realm="token endpoint"` : undefined;
+}
+
+/** Some clients send credentials in the header only when they are asked for them (RFC 9110 section 15.5.2), such as `curl --anyauth`. */
+function challengeForNone(reason: HttpReason, { secretInHeader }: AcceptedWays): string | undefined {
+  return reason === 'credentials_missing' && secretInHeader ? 'Basic realm="token endpoint"' : undefined;
 }
 
 /** A client that sends its credential, or any JWT, as a scope or a resource too does not get it back: descriptions end in the logs of clients. */

@@ -12,8 +12,8 @@ export interface Network {
 /** The address of the client behind a request. */
 export type ClientAddress = (request: IncomingMessage) => string;
 
-/** What each hop says about the hop before it, the latest first, parsed when it is asked for; undefined where it names no address. */
-type Claims = Generator<string | undefined>;
+/** What each hop says about the hop before it, the latest first, parsed when it is asked for: undefined where it names no address, null in an empty element. */
+type Claims = Generator<string | undefined | null>;
 
 /** How many entries of a header are read, from its end. Nobody's list makes a request expensive before it is admitted. */
 const HOPS_MAX = 20;
@@ -31,6 +31,8 @@ export function clientAddressBehind(trusted: readonly Network[]): ClientAddress 
     // Of too many header fields, Node.js may have dropped the one that counts.
     if (!isTrusted(client) || areTooLarge(request.rawHeaders)) return client;
     for (const claim of readXForwardedFor(valuesOf('x-forwarded-for', request.rawHeaders)).take(HOPS_MAX)) {
+      // An empty element counts for nothing (RFC 9110 section 5.6.1.2).
+      if (claim === null) continue;
       if (claim === undefined) break;
       client = claim;
       if (!isTrusted(client)) break;
@@ -55,7 +57,8 @@ function* readXForwardedFor(lines: readonly string[]): Claims {
   for (const line of lines.toReversed()) {
     for (let end = line.length; end >= 0; ) {
       const comma = end === 0 ? -1 : line.lastIndexOf(',', end - 1);
-      yield readNode(line.slice(comma + 1, end).trim());
+      const node = line.slice(comma + 1, end).trim();
+      yield node === '' ? null : readNode(node);
       end = comma;
     }
   }

@@ -382,7 +382,10 @@ describe('addresses of clients', () => {
       ['an IPv4 address that is written as IPv6', xForwardedFor('::FFFF:c000:201'), '192.0.2.1'],
       ['a trusted proxy that is written as IPv6', xForwardedFor('192.0.2.1, ::ffff:10.1.2.3'), '192.0.2.1'],
       ['an entry that is no address', xForwardedFor('192.0.2.1, unknown, 10.1.2.3'), '10.1.2.3'],
-      ['an empty entry', xForwardedFor('192.0.2.1,, 10.1.2.3'), '10.1.2.3'],
+      ['an empty element, which counts for nothing', xForwardedFor('192.0.2.1,, 10.1.2.3'), '192.0.2.1'],
+      ['an empty element at the end', xForwardedFor('192.0.2.1,'), '192.0.2.1'],
+      ['only empty elements', xForwardedFor(', ,'), TRUSTED],
+      ['more empty elements than are read', xForwardedFor(`192.0.2.1${','.repeat(20)}10.1.2.3`), '10.1.2.3'],
       ['an empty header', xForwardedFor(''), TRUSTED],
       ['an address of five parts', xForwardedFor('192.0.2.1.5'), TRUSTED],
       ['an octal number', xForwardedFor('192.0.2.010'), TRUSTED],
@@ -390,7 +393,7 @@ describe('addresses of clients', () => {
       ['IPv4 in brackets', xForwardedFor('[192.0.2.1]'), TRUSTED],
       ['a name', xForwardedFor('localhost'), TRUSTED],
       ['more hops than are followed', xForwardedFor(`192.0.2.1${', 10.1.2.3'.repeat(20)}`), '10.1.2.3'],
-      ['an empty entry at the beginning of a line', xForwardedFor('192.0.2.1', ',10.1.2.3'), '10.1.2.3'],
+      ['an empty entry at the beginning of a line', xForwardedFor('192.0.2.1', ',10.1.2.3'), '192.0.2.1'],
       [
         'more hops than are followed, with a header line of each',
         xForwardedFor('192.0.2.1', ...manyHops(20)),
@@ -510,6 +513,7 @@ describe('addresses of clients', () => {
     function fullReading(lines: readonly string[]): string {
       let client = '127.0.0.1';
       for (const entry of lines.join(',').split(',').toReversed()) {
+        if (entry.trim() === '') continue;
         if (!/^[\d.]+$/.test(entry.trim())) break;
         client = entry.trim();
         if (client !== '127.0.0.1') break;

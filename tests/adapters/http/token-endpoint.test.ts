@@ -781,6 +781,15 @@ describe('client secret basic', () => {
       expect(logLineOf(service(), response)).toMatchObject({ reason });
     });
 
+    it.each([
+      ['nothing', GRANT],
+      ['a client id alone', { ...GRANT, client_id: 'good-client' }],
+    ])('asks for credentials with a challenge if there are none: %s', async (_case, form) => {
+      const response = await requestToken(service().url, form);
+      expect([response.status, response.json()['error']]).toEqual([401, 'invalid_client']);
+      expect(response.headers['www-authenticate']).toBe('Basic realm="token endpoint"');
+    });
+
     it('refuses a wrong secret in the body without a challenge, as ever', async () => {
       const response = await requestToken(service().url, {
         ...GRANT,
