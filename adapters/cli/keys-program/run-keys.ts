@@ -14,7 +14,7 @@ const NOTES = `
 The database is that of the registrations: DATABASE_URL, the file of DATABASE_URL_FILE, or DATABASE_FILE in the environment. The
 service keeps its keys there with KEY_DIRECTORY=database. No command needs its secret.
 
-Exit codes: 0 done; 1 refused: there is no key to rotate; 2 wrong usage; 3 the database cannot be used.`;
+Exit codes: 0 done; 1 refused: there is no key to rotate, or to revoke; 2 wrong usage; 3 the database cannot be used.`;
 
 const TABLES = 'A service with KEY_DIRECTORY=database creates the key ring when it starts, if it is missing.';
 
@@ -81,29 +81,40 @@ const ROTATE_COMMAND: CommandDefinition<KeysParts> = {
 
 const NO_NEXT = 'A running service adds the next key within seconds after the current one began to sign.';
 
-const REVOKE_COMMAND: CommandDefinition<KeysParts, OutputOptions & { readonly all?: boolean }> = {
+interface RevokeOptions extends OutputOptions {
+  readonly all?: boolean;
+  readonly unknown?: boolean;
+}
+
+const REVOKE_COMMAND: CommandDefinition<KeysParts, RevokeOptions> = {
   usage: 'revoke [kid]',
   summary: 'revoke a key for good, or all keys',
   description:
-    'Revokes a key: within 10 s no replica verifies its tokens, signs with it or publishes it. This cannot be undone. A key that the ring does not know is refused if a backup brings it back.',
+    'Revokes a key: within 10 s no replica verifies its tokens, signs with it or publishes it. This cannot be undone.',
   examples: [
     `${NAME} revoke kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k`,
     `${NAME} revoke -- -an-id-with-a-dash`,
-    `${NAME} revoke --all`,
+    `${NAME} revoke --all --yes`,
   ],
-  options: [new Option('--all', 'revoke every key, also those that no secret opens any more'), JSON_OPTION],
-  async *run({ open, secretIdOf }, { all = false }, kid) {
+  asks: (_options, kid) => `Revoke ${kid === undefined ? 'every key' : `the key ${kid}`}, for good?`,
+  options: [
+    new Option('--all', 'revoke every key, also those that no secret opens any more'),
+    new Option('--unknown', 'revoke an id that the ring does not have: the key is refused if a backup brings it back'),
+    JSON_OPTION,
+  ],
+  async *run({ open, secretIdOf }, { all = false, unknown = false }, kid) {
     const keys = await open();
     if (all === (kid !== undefined)) {
       throw new Problem(EXIT.usage, all ? 'Name a key or --all, not both.' : 'Name the key, or --all.');
     }
     const before = (await keys.list()).rows;
+    const isKnown = kid === undefined || before.find((row) => row.kid === kid)?.algorithm !== undefined;
+    if (!isKnown && !unknown) throw new Problem(EXIT.refused, `Nothing was revoked. ${unknownKey(kid)}`, UNKNOWN);
     const revoked = await keys.revoke(kid === undefined ? 'all' : { kid });
     const ring = await keys.list();
     const documents = ring.rows
       .filter((row) => (kid === undefined ? revoked.includes(row.kid) : row.kid === kid))
       .map((row) => documentOf(row, ring, secretIdOf));
-    const isKnown = kid === undefined || before.find((row) => row.kid === kid)?.algorithm !== undefined;
     const messages = [
       ...(kid === undefined ? [`${revoked.length} keys are revoked.`] : []),
       ...(kid === undefined ? [] : [isKnown ? `The key ${kid} is revoked.` : unknownKey(kid)]),
@@ -117,8 +128,10 @@ const REVOKE_COMMAND: CommandDefinition<KeysParts, OutputOptions & { readonly al
 
 /** A mistyped id would leave the key that was meant in use. */
 function unknownKey(kid: string): string {
-  return `The ring has no key ${kid}, so none stopped signing: compare the id with list. It is refused if a backup brings it back.`;
+  return `The ring has no key ${kid}, so none stopped signing: compare the id with list.`;
 }
+
+const UNKNOWN = 'With --unknown, a key of this id is refused if a backup brings it back.';
 
 const COMMANDS = [LIST_COMMAND, ROTATE_COMMAND, REVOKE_COMMAND];
 

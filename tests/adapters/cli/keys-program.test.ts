@@ -13,7 +13,7 @@ import { problemsOfAuditLine } from '../../support/audit-schema.ts';
 import { CREATE_CLIENTS } from '../../support/clients-table.ts';
 import { postgresKeyRing, sqliteKeyRing } from '../../support/key-rings.ts';
 import { runProgram } from '../../support/program.ts';
-import { runInProcess } from '../../support/run-in-process.ts';
+import { runAtTerminal, runInProcess } from '../../support/run-in-process.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
@@ -109,10 +109,21 @@ describe('npm run keys', () => {
     expect(first.stdout).not.toContain('"log":"audit"');
   });
 
-  it('revokes a key that the ring does not know, and says which one is similar', async () => {
+  it('does not revoke an id that the ring does not have, so that nobody believes that a leaked key stopped', async () => {
+    await store.add(aKey('a-long-key-id', 0));
+    const { exitCode, stderr, stdout } = await keys(['revoke', 'a-long-key-ib']);
+    expect([exitCode, stdout]).toEqual([1, '']);
+    expect(stderr).toBe(
+      'Nothing was revoked. The ring has no key a-long-key-ib, so none stopped signing: compare the id with list.\n' +
+        'With --unknown, a key of this id is refused if a backup brings it back.\n',
+    );
+    expect((await store.read()).rows.map(({ kid }) => kid)).toEqual(['a-long-key-id']);
+  });
+
+  it('revokes such an id with --unknown, and says that no key has it', async () => {
     await store.add(aKey('a-long-key-id', 0));
     for (const _time of ['first', 'second']) {
-      const { exitCode, stderr, stdout } = await keys(['revoke', 'a-long-key-ib']);
+      const { exitCode, stderr, stdout } = await keys(['revoke', 'a-long-key-ib', '--unknown']);
       expect(exitCode).toBe(0);
       expect(stdout).toMatch(/^state +revoked, never in the ring$/m);
       expect(stderr).toMatch(/^The ring has no key a-long-key-ib, so none stopped /m);
@@ -121,6 +132,18 @@ describe('npm run keys', () => {
     expect((await keys(['list'])).stdout).toMatch(/^a-long-key-ib +revoked, never in the ring /m);
     expect((await list())[1]).toMatchObject({ kid: 'a-long-key-ib', algorithm: null, state: 'revoked' });
     expect((await store.read()).rows.find(({ kid }) => kid === 'a-long-key-ib')?.revokedAt).toBeDefined();
+  });
+
+  it.each([
+    ['n', 1, 'signing'],
+    ['y', 0, 'revoked'],
+  ])('asks a person before it revokes: %s', async (response, exitCode, state) => {
+    await store.add(aKey('asked', 0));
+    const settings = { DATABASE_URL: database.url };
+    const run = await runAtTerminal(manageKeys, ['revoke', 'asked'], settings, async () => `${response}\n`);
+    expect(run.exitCode).toBe(exitCode);
+    expect(run.stderr).toContain('Revoke the key asked, for good? [y/N] ');
+    expect(await list()).toMatchObject([{ kid: 'asked', state }]);
   });
 
   it('revokes all keys, with a line for each', async () => {
