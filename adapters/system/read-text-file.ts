@@ -18,9 +18,15 @@ export type ReadTextFile = (path: string) => Result<string, string>;
 /** Of a value that may be a secret. */
 const NOT_SHOWN = 'it must be the path of a file, not what the file contains; a relative path begins in';
 
+const NO_END = 'whose writer may never come: name a regular file';
+
+/** What a shell opens for the process, as for `<(command)`. Its writer is there. */
+const INHERITED = /^\/(?:dev|proc)\//;
+
 /** The text of a file in UTF-8. Fails with the whole path and the code of the system, in words for an operator. */
 export function readTextFile(path: string, flag: number = constants.O_RDONLY): Result<string, string> {
   try {
+    if (statSync(path).isFIFO() && !INHERITED.test(path)) return failure(`is a named pipe, ${NO_END}`);
     return decode(readFileSync(path, { flag }));
   } catch (fault) {
     const { code = 'no code' } = fault as NodeJS.ErrnoException;
@@ -39,7 +45,7 @@ function decode(bytes: Buffer): Result<string, string> {
   }
 }
 
-/** The same, but of a named pipe only what is in it now: the event loop does not wait for a writer. */
+/** The same, but of a pipe only what is in it now: the event loop does not wait for a writer. */
 export function readTextFileNow(path: string): Result<string, string> {
   return readTextFile(path, constants.O_RDONLY | constants.O_NONBLOCK);
 }

@@ -363,16 +363,27 @@ describe('readTextFile', () => {
 });
 
 describe('readTextFileNow', () => {
-  it('reads a file, and does not wait for the writer of a named pipe', () => {
+  it('reads a file, does not wait for the writer of a pipe, and refuses a named one, as readTextFile does', () => {
     const folder = mkdtempSync(join(tmpdir(), 'read-now-'));
     const [file, pipe] = [join(folder, 'file'), join(folder, 'pipe')];
     writeFileSync(file, 'a text');
     execFileSync('mkfifo', [pipe]);
     expect(readTextFileNow(file)).toEqual({ ok: true, value: 'a text' });
-    expect(readTextFileNow(pipe)).toEqual({ ok: true, value: '' });
+    for (const read of [readTextFile, readTextFileNow]) {
+      expect(read(pipe)).toEqual({
+        ok: false,
+        problem: 'is a named pipe, whose writer may never come: name a regular file',
+      });
+    }
     const writer = openSync(pipe, constants.O_RDWR);
-    expect(readTextFileNow(pipe)).toEqual({ ok: false, problem: expect.stringContaining('(EAGAIN)') });
+    const inherited = `/dev/fd/${openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)}`;
+    expect(readTextFileNow(inherited)).toEqual({ ok: false, problem: expect.stringContaining('(EAGAIN)') });
     closeSync(writer);
+    const script = `import { readTextFile } from '${new URL('../../../adapters/system/read-text-file.ts', import.meta.url)}'; console.log(readTextFile(process.argv[2]));`;
+    const run = `'${process.execPath}' --input-type=module -e "$0" x <(printf 'of a shell')`;
+    expect(spawnSync('bash', ['-c', run, script], { encoding: 'utf8' }).stdout).toBe(
+      "{ ok: true, value: 'of a shell' }\n",
+    );
     rmSync(folder, { recursive: true });
   });
 });
