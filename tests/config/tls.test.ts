@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ConnectionOptions, connect, createServer, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { HTTP_TIMEOUTS } from '../../adapters/http/server/http-server.ts';
 import { inspectCertificate, readServerCertificate } from '../../adapters/tls/server-certificate.ts';
 import { TlsTermination } from '../../adapters/tls/tls-termination.ts';
 import { PARTS } from '../../config/parts.ts';
@@ -232,7 +233,8 @@ describe('a client that does not finish its handshake', () => {
 
   it('counts as a connection, gives way to a new one, and does not hold up the end; nor does one that sends no request', async () => {
     const tls = new TlsTermination({ ...parts, read: () => certificate });
-    const server = createHttpServer([], { tls, connectionsMax: 2 });
+    const timeouts = { ...HTTP_TIMEOUTS, idleMs: { stranger: 0, served: 0 } };
+    const server = createHttpServer([], { tls, connectionsMax: 2, timeouts });
     const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
     const silent = connectPlain(port, '127.0.0.1').on('error', () => {});
     const idle = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }).on('error', () => {});

@@ -19,13 +19,15 @@ export const HTTP_TIMEOUTS = {
   keepAliveMs: 65_000,
   /** For a response of which the client reads nothing, while it sends nothing. Checked that often: the connection ends before twice as long. */
   unreadMs: 30_000,
+  /** How long a connection is idle before it gives way to a new one; after a success longer, so that no good client notices a flood. */
+  idleMs: { stranger: 1_000, served: 10_000 },
   /** How often the limits of the header section and of the request are checked. */
   checkEveryMs: 1_000,
 };
 
 export type HttpTimeouts = Readonly<typeof HTTP_TIMEOUTS>;
 
-/** Beyond that, the connection that has been idle longest gives way. There are fewer where memory or open files are scarce. */
+/** Beyond that, a connection that has been idle for long gives way. There are fewer where memory or open files are scarce. */
 export const CONNECTIONS_MAX = 10_000;
 
 /** Milliseconds after which a connection without a first byte is destroyed when the server closes. */
@@ -33,6 +35,13 @@ const FIRST_BYTE_MS = 500;
 
 /** Milliseconds to send the last responses, once the drain time is over. */
 const LAST_RESPONSES_MS = 1_000;
+
+interface Idle {
+  /** Milliseconds of `performance.now()`. */
+  readonly since: number;
+  /** What the client had sent before. */
+  readonly bytesRead: number;
+}
 
 /** What makes it a server with TLS. */
 export interface Tls {
@@ -57,7 +66,7 @@ export interface HttpServerParts extends ApplicationParts {
  *
  * | a connection | is in | goes on |
  * |---|---|---|
- * | is accepted (listening-sockets.ts) | | beyond `connectionsMax`, the one that has been idle longest is closed; if none is idle, this one |
+ * | is accepted (listening-sockets.ts) | | beyond `connectionsMax`, one that has been idle for `idleMs` is closed; if none has, this one |
  * | is in the handshake of TLS | #handshakes, #idle | it ends, or the connection is closed after its `handshakeTimeout` |
  * | has no request | #connections, #idle | a request begins; before the first one 408 after `headersMs`, after others it is closed after `keepAliveMs` |
  * | has a request without a response | #connections, `response` | the response is sent; an error of the parser is answered (parser-errors.ts) |
@@ -75,17 +84,17 @@ export class HttpServer {
   readonly #connections = new Map<Duplex, Connection>();
   /** The connections in a handshake, which count too, by their addresses: Node.js does not say which socket a TLSSocket was. */
   readonly #handshakes = new Map<string, Socket>();
-  /** The connections that wait for their client, the longest first, with the bytes that it had sent before. */
-  readonly #idle = new Map<Socket, number>();
+  /** The connections that wait for their client, the longest first: after a success, and all others. */
+  readonly #idle = { served: new Map<Socket, Idle>(), stranger: new Map<Socket, Idle>() };
+  readonly #idleMs: HttpTimeouts['idleMs'];
   readonly #connectionsMax: number;
-  readonly #keepAliveMs: number;
   #dropped = 0;
   #retired = false;
 
   constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, tls, ...parts }: HttpServerParts) {
     this.#handle = createApplication(parts).callback();
     this.#connectionsMax = connectionsMax;
-    this.#keepAliveMs = timeouts.keepAliveMs;
+    this.#idleMs = timeouts.idleMs;
     const options = {
       headersTimeout: timeouts.headersMs,
       requestTimeout: timeouts.requestMs,
@@ -192,15 +201,16 @@ export class HttpServer {
       this.#refusePipelined(connection, before, request);
       return;
     }
-    this.#idle.delete(request.socket);
-    this.#server.keepAliveTimeout = this.#keepAliveNow();
+    this.#isBusy(request.socket);
     connection.request = request;
     connection.response = response;
     response.once('close', () => {
       if (connection.response !== response) return;
       connection.response = undefined;
       if (request.complete) connection.request = undefined;
-      if (request.complete && !request.socket.destroyed) this.#idle.set(request.socket, request.socket.bytesRead);
+      if (request.complete && !request.socket.destroyed) {
+        this.#wait(request.socket, response.statusCode === 200 ? 'served' : 'stranger');
+      }
     });
     if (this.#retired) response.shouldKeepAlive = false;
     // Node discards what follows a request for an upgrade that it does not make: nothing may follow it.
@@ -218,19 +228,34 @@ export class HttpServer {
 
   #remember(socket: Socket): void {
     this.#connections.set(socket, { socket });
-    this.#idle.set(socket, socket.bytesRead);
+    this.#wait(socket, 'stranger');
     socket.once('close', () => this.#forget(socket));
   }
 
   #forget(socket: Socket): void {
     this.#connections.delete(socket);
-    this.#idle.delete(socket);
+    this.#isBusy(socket);
   }
 
-  /** Closes the connection that has been idle longest, if there is one. */
+  #wait(socket: Socket, as: keyof HttpTimeouts['idleMs']): void {
+    this.#idle[as].set(socket, { since: performance.now(), bytesRead: socket.bytesRead });
+  }
+
+  #isBusy(socket: Socket): void {
+    this.#idle.served.delete(socket);
+    this.#idle.stranger.delete(socket);
+  }
+
+  /** Closes a connection that has been idle for long, if there is one. */
   #closeIdle(): boolean {
-    for (const [socket, bytesRead] of this.#idle) {
-      this.#idle.delete(socket);
+    return this.#closeIdleOf('stranger') || this.#closeIdleOf('served');
+  }
+
+  #closeIdleOf(kind: keyof HttpTimeouts['idleMs']): boolean {
+    const latest = performance.now() - this.#idleMs[kind];
+    for (const [socket, { since, bytesRead }] of this.#idle[kind]) {
+      if (since > latest) return false;
+      this.#idle[kind].delete(socket);
       // What has begun to arrive has its own time limits.
       if (socket.bytesRead !== bytesRead) continue;
       this.#forget(socket);
@@ -241,25 +266,19 @@ export class HttpServer {
     return false;
   }
 
-  /** Beyond half of the connections, idle ones end sooner. */
-  #keepAliveNow(): number {
-    const free = 1 - this.load.connections / this.#connectionsMax;
-    return Math.ceil(this.#keepAliveMs * Math.min(1, Math.max(2 * free, 0.05)));
-  }
-
   #shakeHands(socket: Socket): void {
     // The further sockets of a shared port leave this to their user: a client that ends within its handshake is disconnected.
     socket.allowHalfOpen = false;
     const connection = connectionOf(socket);
     this.#handshakes.set(connection, socket);
-    this.#idle.set(socket, socket.bytesRead);
+    this.#wait(socket, 'stranger');
     // Another connection may have the same port by now.
     socket.once('close', () => this.#handshakes.get(connection) === socket && this.#forgetHandshake(connection));
   }
 
   #forgetHandshake(connection: string): void {
     const socket = this.#handshakes.get(connection);
-    if (socket !== undefined) this.#idle.delete(socket);
+    if (socket !== undefined) this.#isBusy(socket);
     this.#handshakes.delete(connection);
   }
 

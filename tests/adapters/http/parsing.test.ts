@@ -7,6 +7,7 @@ import { parseForm } from '../../../adapters/http/parsing/form.ts';
 import { ownHosts } from '../../../adapters/http/parsing/own-hosts.ts';
 import { readRequestHead } from '../../../adapters/http/parsing/request-head.ts';
 import type { Exchange } from '../../../adapters/http/server/exchange.ts';
+import { HTTP_TIMEOUTS } from '../../../adapters/http/server/http-server.ts';
 import { requireBearer } from '../../../adapters/http/server/require-bearer.ts';
 import type { AuthorizeRequest } from '../../../application/authorize-request.ts';
 import { refused } from '../../../domain/refusal.ts';
@@ -131,7 +132,16 @@ describe('what Node’s HTTP parser refuses', () => {
   }
 
   const service = serviceForSuite({
-    limits: { httpTimeouts: { headersMs: 300, requestMs: 600, keepAliveMs: 300, unreadMs: 60_000, checkEveryMs: 50 } },
+    limits: {
+      httpTimeouts: {
+        ...HTTP_TIMEOUTS,
+        headersMs: 300,
+        requestMs: 600,
+        keepAliveMs: 300,
+        unreadMs: 60_000,
+        checkEveryMs: 50,
+      },
+    },
   });
 
   // tests/hostile has what else no client of ours sends.
