@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Comparison } from './compare.ts';
 
-const DOCUMENT = fileURLToPath(new URL('README.md', import.meta.url));
+const LIST = fileURLToPath(new URL('differences.txt', import.meta.url));
 
-/** The differences that the document explains: each item of its lists, which begin with the responses of both servers. */
-export function readExplanations(text = readFileSync(DOCUMENT, 'utf8')): readonly Comparison[] {
+/** The differences in the list: each item, below the responses of both servers. README.md has the reasons. */
+export function readExplanations(text = readFileSync(LIST, 'utf8')): readonly Comparison[] {
   const lists = text.matchAll(/^(.+) here, (.+) there:\n\n((?:- .+\n?)+)/gm);
   return [...lists].flatMap(([, service = '', peer = '', items = '']) =>
     [...items.matchAll(/^- (.+)$/gm)].map(([, name = '']) => ({ name, service, peer })),
   );
 }
 
-/** What the document does not say, and what it says that is not so; one line each. */
+/** What the list lacks, and what it says that is not so; one line each. */
 export function findProblems(comparisons: readonly Comparison[], explained: readonly Comparison[]): readonly string[] {
   const differences = comparisons.filter(({ service, peer }) => service !== peer).map(rowOf);
   const rows = explained.map(rowOf);

@@ -14,7 +14,7 @@ import { type Comparison, compare, isTokenRequest } from './compare.ts';
 import { findProblems, readExplanations } from './explanations.ts';
 
 // npm run differential: sends the hostile token requests to this service and to oidc-provider, and fails unless
-// README.md explains each difference. The first run installs packages, so it needs the network.
+// differences.txt has each difference. The first run installs packages, so it needs the network.
 
 const REQUESTS = [
   ...[ENCODINGS, MEDIA_TYPES, CONTENT_CODINGS, PARAMETERS, CREDENTIAL_VALUES, GRANTS_AND_SCOPES],
