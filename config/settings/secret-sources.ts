@@ -39,6 +39,7 @@ export function secretSources(
     }
     const problem = problemOfFile(file);
     if (problem !== undefined) return failure(`refers to ${problem}`);
+    // Where there is none, the problem quotes what the reference says, or not, if that may be a secret.
     const text = readTextFile(existsSync(file) ? file : reference.file);
     return text.ok ? text : failure(`refers to a file that ${text.problem}`);
   };

@@ -12,7 +12,10 @@ export interface Network {
 /** The address of the client behind a request. */
 export type ClientAddress = (request: IncomingMessage) => string;
 
-/** What each hop says about the hop before it, the latest first, parsed when it is asked for: undefined where it names no address, null in an empty element. */
+/**
+ * What each hop says about the hop before it, the latest first, parsed when it is asked for: undefined where it names no address, null in an
+ * empty element.
+ */
 type Claims = Generator<string | undefined | null>;
 
 /** How many entries of a header are read, from its end. Nobody's list makes a request expensive before it is admitted. */

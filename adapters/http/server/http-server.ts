@@ -201,7 +201,7 @@ export class HttpServer {
       this.#refusePipelined(connection, before, request);
       return;
     }
-    this.#isBusy(request.socket);
+    this.#endIdle(request.socket);
     connection.request = request;
     connection.response = response;
     response.once('close', () => {
@@ -209,7 +209,7 @@ export class HttpServer {
       connection.response = undefined;
       if (request.complete) connection.request = undefined;
       if (request.complete && !request.socket.destroyed) {
-        this.#wait(request.socket, response.statusCode === 200 ? 'served' : 'stranger');
+        this.#startIdle(request.socket, response.statusCode === 200 ? 'served' : 'stranger');
       }
     });
     if (this.#retired) response.shouldKeepAlive = false;
@@ -228,20 +228,20 @@ export class HttpServer {
 
   #remember(socket: Socket): void {
     this.#connections.set(socket, { socket });
-    this.#wait(socket, 'stranger');
+    this.#startIdle(socket, 'stranger');
     socket.once('close', () => this.#forget(socket));
   }
 
   #forget(socket: Socket): void {
     this.#connections.delete(socket);
-    this.#isBusy(socket);
+    this.#endIdle(socket);
   }
 
-  #wait(socket: Socket, as: keyof HttpTimeouts['idleMs']): void {
+  #startIdle(socket: Socket, as: keyof HttpTimeouts['idleMs']): void {
     this.#idle[as].set(socket, { since: performance.now(), bytesRead: socket.bytesRead });
   }
 
-  #isBusy(socket: Socket): void {
+  #endIdle(socket: Socket): void {
     this.#idle.served.delete(socket);
     this.#idle.stranger.delete(socket);
   }
@@ -271,14 +271,14 @@ export class HttpServer {
     socket.allowHalfOpen = false;
     const connection = connectionOf(socket);
     this.#handshakes.set(connection, socket);
-    this.#wait(socket, 'stranger');
+    this.#startIdle(socket, 'stranger');
     // Another connection may have the same port by now.
     socket.once('close', () => this.#handshakes.get(connection) === socket && this.#forgetHandshake(connection));
   }
 
   #forgetHandshake(connection: string): void {
     const socket = this.#handshakes.get(connection);
-    if (socket !== undefined) this.#isBusy(socket);
+    if (socket !== undefined) this.#endIdle(socket);
     this.#handshakes.delete(connection);
   }
 

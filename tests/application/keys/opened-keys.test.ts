@@ -15,7 +15,7 @@ function row(kid: string, more: Partial<KeyRow>): KeyRow {
 }
 
 describe('OpenedKeys', () => {
-  it('knows that a key which was usable is revoked when its row is gone or comes back, for as many keys as a ring has', async () => {
+  it('knows that a key which was usable is revoked when its row is deleted or comes back, for as many keys as a ring has', async () => {
     const pair = (kid: string) => ({ kid }) as KeyPair;
     const plan = { algorithm: 'RS256', step: 0, signsFrom: 0, verifiesUntil: 1_000 } as const;
     const keys = new OpenedKeys({ open: async (sealed) => ({ state: 'opened', plan, pair: pair(sealed) }) });
