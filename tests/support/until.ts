@@ -3,6 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** Milliseconds. So long that a busy machine does not reach it, only a bug does. Jest's own limit is longer. */
 const DEADLINE_MS = 60_000;
 
+/** Milliseconds that count between two looks, at most: a machine that is halted meanwhile has not waited. */
+const COUNTED_MS = 1_000;
+
 /** Milliseconds between two looks: often at first, and then seldom enough that a long wait costs little. */
 const POLL_EVERY_MS = { first: 5, later: 25 };
 const FIRST_POLLS = 20;
@@ -18,9 +21,13 @@ export async function until(
   what: string,
   deadlineMs = DEADLINE_MS,
 ): Promise<void> {
-  const deadline = Date.now() + deadlineMs;
+  let waitedMs = 0;
+  let lookedAt = Date.now();
   for (let polls = 0; !(await condition()); polls += 1) {
-    if (Date.now() > deadline) throw new Error(`not within ${deadlineMs / 1_000} s: ${what}`);
+    const now = Date.now();
+    waitedMs += Math.min(now - lookedAt, COUNTED_MS);
+    lookedAt = now;
+    if (waitedMs > deadlineMs) throw new Error(`not within ${deadlineMs / 1_000} s: ${what}`);
     await delay(polls < FIRST_POLLS ? POLL_EVERY_MS.first : POLL_EVERY_MS.later);
   }
 }
