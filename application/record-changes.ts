@@ -27,12 +27,8 @@ export class RecordChanges<Made> implements ChangeRecorder<Made> {
     const { clock, ids } = this.#parts;
     this.#common = { at: clock.now(), change_id: ids.uuid(), database_role };
     this.#isRecorded = false;
-    this.recordMore(made);
-  }
-
-  recordMore(part: Made): void {
     try {
-      for (const event of this.#eventsOf(part, this.#common)) {
+      for (const event of this.#eventsOf(made, this.#common)) {
         this.#parts.changeLog.record(event);
         this.#isRecorded = true;
       }

@@ -10,24 +10,6 @@ export function shortened(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max).toWellFormed()}…`;
 }
 
-/** A JSON object of arrays of any length, part by part. At its end may stand more fields, behind a comma. */
-export async function* arraysOf(
-  arrays: Readonly<Record<string, AsyncIterable<readonly unknown[]>>>,
-  end = '',
-): AsyncGenerator<{ readonly text: string }> {
-  let opening = '{';
-  for (const [field, pages] of Object.entries(arrays)) {
-    yield { text: `${opening}"${field}":[` };
-    opening = '],';
-    let separator = '';
-    for await (const page of pages) {
-      yield { text: separator + page.map(printableJson).join(',') };
-      separator = ',';
-    }
-  }
-  yield { text: `]${end}}\n` };
-}
-
 /** A JSON document on one line, with the same characters in JSON's own escapes, so that its value stays the same. */
 export function printableJson(document: unknown): string {
   return printableJsonText(JSON.stringify(document));

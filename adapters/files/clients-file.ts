@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import {
   ENTRY_BYTES_MAX,
+  FILE_BYTES_MAX,
   type ImportEntry,
   type ImportProblem,
   type ReadDetails,
@@ -23,16 +24,13 @@ import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { NO_SECRET, StoredSecret, unlock } from '../../domain/stored-secret.ts';
 import { hasUnprintable, NO_UNPRINTABLE, printableJsonText } from '../../domain/unprintable.ts';
-import { type JsonEntry, readJsonArray } from './read-json-array.ts';
+import { jsonFault } from './json-fault.ts';
 import { type SecretRules, withSecrets } from './secret-reference.ts';
 
-/** The most bytes of a file in YAML, which is read as a whole: 25,000 clients and more. */
-const YAML_BYTES_MAX = 1_048_576;
-
-const YAML_TOO_LONG = `it is longer than ${YAML_BYTES_MAX} bytes: write it as JSON, or as several files`;
-
-/** Entries of a file in YAML that are handed over at once. */
-const BATCH_SIZE = 1_000;
+const TOO_LONG = {
+  json: `it is longer than ${FILE_BYTES_MAX.json} bytes: write it as several files`,
+  yaml: `it is longer than ${FILE_BYTES_MAX.yaml} bytes: write it as JSON, or as several files`,
+} as const;
 
 /** How a clients file is written. */
 export type ClientsFormat = 'json' | 'yaml';
@@ -195,78 +193,49 @@ export const readDetails: ReadDetails = (document) => {
 export function readClientsFile(json: string, secrets: SecretRules): Result<readonly NewClient[], readonly string[]> {
   const entries = parseJson(json);
   if (!Array.isArray(entries)) return failure(['must be a JSON array']);
-  const read = entries.map((entry, position) => readEntry(success(entry), position, secrets));
+  const read = entries.map((entry, position) => readEntry(entry, position, secrets));
   const problems = read.flatMap((entry) => (entry.ok ? [] : entry.problem.map(describe)));
   problems.push(...repeatedIds(entries));
   return problems.length === 0 ? success(read.flatMap((entry) => (entry.ok ? entry.value : []))) : failure(problems);
 }
 
 /**
- * Reads a clients file of any size, one batch of entries at a time. The same entries are refused as above, except that
- * repeated ids are not found here. One client may stand without an array, and in YAML each document may be a client or a list of them.
+ * Reads a file for the programs. The same entries are refused as above, except that repeated ids are not found here. One client may stand
+ * without an array, and in YAML each document may be a client or a list of them.
  */
-export async function* streamClientsFile(
-  chunks: AsyncIterable<Uint8Array>,
+export async function readClientEntries(
+  bytes: Uint8Array,
   format: ClientsFormat,
   secrets: SecretRules,
-): AsyncGenerator<readonly ImportEntry[]> {
-  let position = 0;
-  for await (const batch of format === 'yaml' ? readYamlEntries(chunks) : readJsonEntries(chunks)) {
-    yield batch.map((entry) => readEntry(entry, position++, secrets));
-  }
+): Promise<readonly ImportEntry[]> {
+  const values = await valuesOf(bytes, format);
+  if (!values.ok) return [failure([{ text: values.problem }])];
+  return values.value.map((entry, position) => readEntry(entry, position, secrets));
 }
 
-/** An array, or an object as an array of this one. */
-async function* readJsonEntries(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly JsonEntry[]> {
-  let isObject: boolean | undefined;
-  async function* asArray(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of chunks) {
-      const [first] = /[^\s]/.exec(Buffer.from(chunk).toString('latin1')) ?? [];
-      if (isObject === undefined && first === '{') yield Buffer.from('[');
-      if (first !== undefined) isObject ??= first === '{';
-      yield chunk;
-    }
-    if (isObject) yield Buffer.from(']');
+async function valuesOf(bytes: Uint8Array, format: ClientsFormat): Promise<Result<readonly unknown[], string>> {
+  if (bytes.length > FILE_BYTES_MAX[format]) return failure(TOO_LONG[format]);
+  if ((bytes[0] ?? 0) >= 0xfe) return failure('is in UTF-16: save it as UTF-8');
+  if (!isUtf8(bytes)) return failure('is not in UTF-8: save it as UTF-8');
+  const text = Buffer.from(bytes).toString();
+  if (format === 'json') {
+    const value = parseJson(text);
+    if (value === undefined) return failure(`is not JSON: ${jsonFault(text)}`);
+    if (typeof value !== 'object' || value === null) return failure('must be a JSON array');
+    return success(Array.isArray(value) ? value : [value]);
   }
-  let count = 0;
-  for await (const batch of readJsonArray(asArray())) {
-    count += batch.filter(({ ok }) => ok).length;
-    if (isObject && count > 1) return yield [problemOfFile('several clients must be in an array')];
-    yield batch;
-  }
-}
-
-function problemOfFile(text: string): JsonEntry {
-  return failure({ position: undefined, text });
-}
-
-async function* readYamlEntries(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly JsonEntry[]> {
-  const problem = (text: string) => [problemOfFile(text)];
-  let bytes = Buffer.alloc(0);
-  for await (const chunk of chunks) {
-    bytes = Buffer.concat([bytes, chunk]);
-    if (bytes.length > YAML_BYTES_MAX) return yield problem(YAML_TOO_LONG);
-  }
-  if (!isUtf8(bytes)) return yield problem('is not in UTF-8: save it as UTF-8');
   // Loaded here: it takes long, and the service does not need it.
   const { readYaml } = await import('./read-yaml.ts');
-  const read = readYaml(bytes.toString());
-  if (!read.ok) return yield problem(read.problem);
-  if (read.value.length === 0) return yield problem('the text is empty: write [] for a file without clients');
-  const entries = read.value.flatMap((document) =>
-    Array.isArray(document) ? document.map(success) : success(document),
-  );
-  for (let start = 0; start < entries.length; start += BATCH_SIZE) yield entries.slice(start, start + BATCH_SIZE);
+  const read = readYaml(text);
+  if (!read.ok) return failure(read.problem);
+  if (read.value.length === 0) return failure('the text is empty: write [] for a file without clients');
+  return success(read.value.flat());
 }
 
 /** What is wrong with an entry names its client, if it has an id. */
-function readEntry(entry: JsonEntry, position: number, secrets: SecretRules): ImportEntry {
-  if (!entry.ok) {
-    const { position: at, text } = entry.problem;
-    return failure([at === undefined ? { text } : { position: at, text: `it ${text}` }]);
-  }
-  const named = nameOf(entry.value);
-  const resolved = withSecrets(entry.value, secrets);
+function readEntry(entry: unknown, position: number, secrets: SecretRules): ImportEntry {
+  const named = nameOf(entry);
+  const resolved = withSecrets(entry, secrets);
   if (!resolved.ok) return failure(resolved.problem.map((texts) => ({ position, text: named + texts.join(' ') })));
   const client = ENTRY.safeParse(resolved.value.entry);
   const { generateTo } = resolved.value;

@@ -5,7 +5,10 @@ import { documentOf } from '../../domain/details-document.ts';
 import type { SqlDialect } from './sql-database.ts';
 
 /** Statements that manage the table `clients`. @param hasDetails whether the table has the column. */
-export function clientStatements({ bytewise, forUpdate }: SqlDialect, hasDetails: boolean) {
+export function clientStatements(
+  { bytewise, forUpdate, elementsOf, jsonType, ownerOf }: SqlDialect,
+  hasDetails: boolean,
+) {
   const details = hasDetails ? 'cast(details as text)' : "'{}'";
   const columns = `cast(id as text) as "id", client_id as "clientId", client_secret as "clientSecret",
     client_name as "clientName", scope, ${details} as "details"`;
@@ -16,6 +19,13 @@ export function clientStatements({ bytewise, forUpdate }: SqlDialect, hasDetails
   const find = `select ${columns} from clients where client_id = $1`;
   const update = 'update clients set client_secret = $2, client_name = $3, scope = $4';
   const ofOne = 'where client_id = $1 returning 1';
+  /** The clients of a plan are one parameter, an array of JSON. */
+  const planned = `${elementsOf('$1')} as planned`;
+  const plannedField = (name: string) => `planned.value ->> cast('${name}' as text)`;
+  const plannedIds = `(select ${plannedField('client_id')} from ${planned})`;
+  const names = ['client_secret', 'client_name', 'scope', ...(hasDetails ? ['details'] : [])];
+  const plannedValue = (name: string) =>
+    name === 'details' ? `cast(${plannedField(name)} as ${jsonType})` : plannedField(name);
   return {
     hasDetails,
     list: { from: page('>='), behind: page('>') },
@@ -27,6 +37,17 @@ export function clientStatements({ bytewise, forUpdate }: SqlDialect, hasDetails
     /** Parameters: the client id, and the other columns. */
     update: { columns: `${update} ${ofOne}`, all: `${update}, details = $5 ${ofOne}` },
     remove: `delete from clients ${ofOne}`,
+    findAll: `select ${columns} from clients where client_id in ${plannedIds}`,
+    /** Parameters: an owner, and the most rows. */
+    ownedBy: `select ${columns} from clients where ${hasDetails ? ownerOf('details') : "''"} = $1 limit $2`,
+    /** Each returns the rows that it has changed. */
+    planned: {
+      remove: `delete from clients where client_id in ${plannedIds} returning 1`,
+      change: `update clients set ${names.map((name) => `${name} = ${plannedValue(name)}`).join(', ')}
+        from ${planned} where clients.client_id = ${plannedField('client_id')} returning 1`,
+      insert: `insert into clients (client_id, ${names.join(', ')})
+        select ${plannedField('client_id')}, ${names.map(plannedValue).join(', ')} from ${planned} returning 1`,
+    },
   };
 }
 

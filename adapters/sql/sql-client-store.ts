@@ -3,14 +3,16 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClientRow } from '../../application/client-lookup.ts';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import type {
+  ApplyOptions,
   ClientChange,
   ClientEdit,
-  ClientPlan,
   ClientRange,
   ClientStore,
+  PlannedClient,
   ReadDetails,
   StoredClient,
   StoredDetails,
+  VersionedClient,
 } from '../../application/ports/client-store.ts';
 import { type ClientDetails, NO_DETAILS } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
@@ -18,18 +20,24 @@ import { parseJson } from '../../domain/parse-json.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { clientStatements, documentText, requireChanged, requireDetails } from './client-statements.ts';
-import { SqlClientPlan } from './sql-client-plan.ts';
 import type { SqlConnection, SqlDatabase } from './sql-database.ts';
 import { endTransaction, withConnection } from './transaction.ts';
 
 const PAGE_SIZE = 500;
+
+/** Clients of one statement: it takes a small part of its deadline. */
+const BATCH_SIZE = 1_000;
+
+/** The most clients of an owner that a plan can remove, and one more, so that it finds out. */
+const OWNED_MAX = 50_001;
+
+type Statements = ReturnType<typeof clientStatements>;
 
 /** The table `clients`, to manage it. Each change is one transaction that locks the row before it changes it. */
 export class SqlClientStore implements ClientStore {
   readonly #database: SqlDatabase;
   readonly #readDetails: ReadDetails;
   readonly #recorder: ChangeRecorder<ClientChange> | undefined;
-  #plan: ClientPlan | undefined;
 
   /** Connects at the first use. The table has to exist. */
   constructor(database: SqlDatabase, readDetails: ReadDetails, recorder?: ChangeRecorder<ClientChange>) {
@@ -74,18 +82,50 @@ export class SqlClientStore implements ClientStore {
     });
   }
 
-  async startPlan(): Promise<ClientPlan> {
-    await this.#plan?.close();
-    const database = this.#database;
-    try {
-      const connection = await database.connect();
-      const hasDetails = await database.hasDetails(connection);
-      const read = (record: ClientRow) => this.#read(record);
-      this.#plan = await SqlClientPlan.start({ database, connection, hasDetails, read, recorder: this.#recorder });
-      return this.#plan;
-    } catch (fault) {
-      throw database.faultOf(fault);
-    }
+  findAll(clientIds: readonly string[]): Promise<readonly VersionedClient[]> {
+    return this.#use((connection, { findAll }) => this.#findAll(connection, findAll, clientIds));
+  }
+
+  ownedBy(owner: string): Promise<readonly VersionedClient[]> {
+    return this.#use(async (connection, { ownedBy, hasDetails }) => {
+      requireDetails(hasDetails, documentText({ owner }));
+      const records = await connection.query<ClientRow>(ownedBy, [owner, OWNED_MAX]);
+      return records.map((record) => this.#readVersion(record));
+    });
+  }
+
+  /**
+   * The table is locked for other writers, and each row is compared with what the plan has found, before it is changed. What stays as it is
+   * is only compared.
+   */
+  apply(
+    planned: readonly PlannedClient[],
+    { change, pruned, onCommit }: ApplyOptions,
+  ): Promise<Result<void, 'plan_outdated'>> {
+    return this.#use(async (connection, statements) => {
+      await connection.begin('table');
+      if (await this.#isOutdated(connection, statements, planned, pruned)) {
+        await connection.run('rollback');
+        return failure('plan_outdated');
+      }
+      const { remove, change: replace, insert } = statements.planned;
+      const added = planned.filter(({ plan }) => plan.action === 'added');
+      const changed = planned.filter(({ plan }) => plan.changes.length > 0);
+      const removed = planned.filter(({ plan }) => plan.action === 'removed');
+      const steps = [
+        [remove, removed],
+        [replace, changed],
+        [insert, added],
+      ] as const;
+      for (const [statement, clients] of steps) {
+        for (const batch of partsOf(clients)) {
+          const rows = batch.map((client) => plannedRow(client, statements.hasDetails));
+          requireChanged((await connection.query(statement, [JSON.stringify(rows)])).length, rows.length);
+        }
+      }
+      await endTransaction(connection, change, this.#recorder, onCommit);
+      return success(undefined);
+    });
   }
 
   change<Problem>(
@@ -127,7 +167,6 @@ export class SqlClientStore implements ClientStore {
   }
 
   async close(): Promise<void> {
-    await this.#plan?.close();
     await this.#database.close();
   }
 
@@ -136,6 +175,44 @@ export class SqlClientStore implements ClientStore {
     // The collation of another application may ignore case.
     const record = records.find((found) => found.clientId === clientId);
     return record && this.#read(record);
+  }
+
+  async #findAll(
+    connection: SqlConnection,
+    statement: string,
+    clientIds: readonly string[],
+  ): Promise<readonly VersionedClient[]> {
+    const found: VersionedClient[] = [];
+    for (const ids of partsOf(clientIds)) {
+      const asked = new Set(ids);
+      const parameter = JSON.stringify(ids.map((client_id) => ({ client_id })));
+      const records = await connection.query<ClientRow>(statement, [parameter]);
+      // The collation of another application may ignore case.
+      found.push(...records.filter(({ clientId }) => asked.has(clientId)).map((record) => this.#readVersion(record)));
+    }
+    return found;
+  }
+
+  async #isOutdated(
+    connection: SqlConnection,
+    { findAll, ownedBy }: Statements,
+    planned: readonly PlannedClient[],
+    pruned: string | undefined,
+  ): Promise<boolean> {
+    const versions = new Map<string, string>();
+    const ids = planned.map(({ clientId }) => clientId);
+    for (const { clientId, version } of await this.#findAll(connection, findAll, ids)) versions.set(clientId, version);
+    if (planned.some(({ clientId, plan }) => versions.get(clientId) !== plan.version)) return true;
+    if (pruned === undefined) return false;
+    const known = new Set(ids);
+    const owned = await connection.query<ClientRow>(ownedBy, [pruned, OWNED_MAX]);
+    return owned.some(({ clientId }) => !known.has(clientId));
+  }
+
+  #readVersion(record: ClientRow): VersionedClient {
+    const { clientSecret, clientName, scope, details } = record;
+    const version = hash('sha256', JSON.stringify([clientSecret, clientName, scope, details]), 'base64url');
+    return { ...this.#read(record), version };
   }
 
   #read({ details: document, ...client }: ClientRow): StoredClient {
@@ -148,7 +225,7 @@ export class SqlClientStore implements ClientStore {
   #transaction<Outcome>(
     work: (
       connection: SqlConnection,
-      statements: ReturnType<typeof clientStatements>,
+      statements: Statements,
       note: (changed: Omit<ClientChange & { kind: 'client' }, 'kind'>) => void,
     ) => Promise<Outcome>,
   ): Promise<Outcome> {
@@ -163,14 +240,22 @@ export class SqlClientStore implements ClientStore {
     });
   }
 
-  #use<Outcome>(
-    work: (connection: SqlConnection, statements: ReturnType<typeof clientStatements>) => Promise<Outcome>,
-  ): Promise<Outcome> {
+  #use<Outcome>(work: (connection: SqlConnection, statements: Statements) => Promise<Outcome>): Promise<Outcome> {
     return withConnection(this.#database, async (connection) => {
       const hasDetails = await this.#database.hasDetails(connection);
       return work(connection, clientStatements(this.#database.dialect, hasDetails));
     });
   }
+}
+
+function* partsOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
+  for (let start = 0; start < items.length; start += BATCH_SIZE) yield items.slice(start, start + BATCH_SIZE);
+}
+
+function plannedRow({ clientId, clientSecret, clientName, scope, details = {} }: PlannedClient, hasDetails: boolean) {
+  const document = documentText(details);
+  requireDetails(hasDetails, document);
+  return { client_id: clientId, client_secret: clientSecret, client_name: clientName, scope, details: document };
 }
 
 function withKeyIds({ keys, ...details }: ClientDetails): StoredDetails {

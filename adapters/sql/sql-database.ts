@@ -24,17 +24,13 @@ export interface SqlConnection {
 
 /** Where two databases speak differently. */
 export interface SqlDialect {
-  /** The schema of temporary tables. */
-  readonly temporary: string;
-  /** Sets up a connection for a large temporary table. */
-  readonly beforePlan: string;
   /** Compares texts byte by byte. */
   readonly bytewise: string;
   /** Locks the rows of a query until the transaction ends. */
   readonly forUpdate: string;
   readonly jsonType: string;
-  /** The function that counts the characters of a text. */
-  readonly length: string;
+  /** The elements of an array of JSON, as a table with the column `value`. */
+  elementsOf(parameter: string): string;
   /** The field `owner` of a column with an object; null if it has none, or is no object. */
   ownerOf(column: string): string;
 }

@@ -28,18 +28,18 @@ export async function withConnection<Outcome>(
  * Ends a transaction: commits once the change is recorded, or undoes everything if there is none. Throws what the recorder throws, before
  * the commit.
  *
- * @param beforeCommit records the rest of the change.
+ * @param onCommit called before the commit.
  */
 export async function endTransaction<Change>(
   connection: SqlConnection,
   change: Change | undefined,
   recorder: ChangeRecorder<Change> | undefined,
-  beforeCommit?: () => Promise<void>,
+  onCommit?: () => void,
 ): Promise<void> {
   if (change === undefined) return connection.run('rollback');
   recorder?.record(change, await connection.role());
+  onCommit?.();
   try {
-    await beforeCommit?.();
     await connection.run('commit');
   } catch (fault) {
     recorder?.unconfirmed();

@@ -20,9 +20,8 @@ export interface PlanOptions {
   /** BCrypt cost of plain secrets, 4 to 14; undefined if the plan is only shown. */
   readonly cost: number | undefined;
   /**
-   * What happens to stored clients of the file. `refuse`: the file is refused. `replace`: they get the secret, name and scope of the file,
-   * and the kinds of details that their entry has; whose they are does not count. `match`: they get exactly what their entry says; only
-   * a lock stays, and whatever secrets a client has if its entry generates one.
+   * What happens to stored clients of the file. `refuse`: the file is refused. `replace` and `match`: they get exactly what their entry says;
+   * only a lock stays, and whatever secrets a client has if its entry generates one. With `replace`, whose they are does not count.
    */
   readonly existing: 'refuse' | 'replace' | 'match';
   /** Whose clients the file has; undefined: each entry says it, or nobody. */
@@ -74,10 +73,8 @@ export class ClientPlanner {
     const secret = generateTo === undefined ? success({}) : await this.#secretFor(generateTo, stored);
     if (!secret.ok) return refused(secret.problem);
     const { clientSecret = client.clientSecret, details: ofSecret }: SecretOfClient = secret.value;
-    const { clientSecret: _marks, ...before }: ClientDetails =
-      existing === 'replace' ? (stored?.details ?? NO_DETAILS) : NO_DETAILS;
     const details = {
-      ...before,
+      ...NO_DETAILS,
       ...ofSecret,
       ...client.details,
       ...(owner.value !== undefined && { owner: owner.value }),
@@ -165,7 +162,7 @@ export class ClientPlanner {
 
 type SecretOfClient = Partial<Pick<NewClient, 'clientSecret' | 'details'>>;
 
-/** What stands in a plan that is only shown or refused, in place of a plain secret: a database keeps what it forgets in its files for a while. */
+/** What stands in a plan that is only shown or refused, in place of a plain secret: a rehearsal sends it to the database, which may keep it in its files for a while. */
 const UNMATCHED = `$2b$10$${'.'.repeat(53)}`;
 
 /** That a secret was generated stays true as long as it is the same one. */

@@ -2,7 +2,7 @@ import { describeDetailsProblem } from '../../domain/client-details.ts';
 import { FIELD_NAMES } from '../../domain/client-registration.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import type {
-  ClientPlan,
+  ClientStore,
   ClientsFile,
   FileClient,
   ImportEntry,
@@ -10,16 +10,18 @@ import type {
   PlanCounts,
 } from '../ports/client-store.ts';
 import { type CheckRule, problemOfRules } from './change-client.ts';
+import { ClientPlan, PLAN_CLIENTS_MAX } from './client-plan.ts';
 import { ClientPlanner, GENERATED_MAX, type PlanOptions, type PlanParts, TOO_MANY_GENERATED } from './plan-client.ts';
 
 /** Reading ends after so many problems. */
 export const PROBLEMS_MAX = 100;
 
+const TOO_MANY_CLIENTS = `one run takes at most ${PLAN_CLIENTS_MAX} clients: split the file, or write the rows by SQL`;
+
 const OUTDATED = 'Clients were changed meanwhile: run this again.';
 
-/** What a file would change. It can be read until the store is closed. */
-export interface ClientsPlan extends Pick<ClientPlan, 'entries'> {
-  readonly counts: PlanCounts;
+/** What a file would change. */
+export interface ClientsPlan extends Pick<ClientPlan, 'entries' | 'counts'> {
   /** Fails where the storage would refuse it, and stores nothing. */
   rehearse(): Promise<Result<PlanCounts, string>>;
   /**
@@ -31,7 +33,7 @@ export interface ClientsPlan extends Pick<ClientPlan, 'entries'> {
 
 /**
  * Compares the clients of a file with the stored ones. Plain secrets are hashed, BCrypt encodings and locks are stored as they are; a
- * plain secret that matches the stored encoding is unchanged. One batch of entries is held in memory at a time.
+ * plain secret that matches the stored encoding is unchanged. The plan is held in memory.
  *
  * @returns at most PROBLEMS_MAX problems, if there is any. After the batch of the first one, no secret is compared or hashed.
  */
@@ -40,7 +42,7 @@ export async function planClients(
   batches: AsyncIterable<readonly ImportEntry[]>,
   options: PlanOptions,
 ): Promise<Result<ClientsPlan, readonly ImportProblem[]>> {
-  const plan = await parts.store.startPlan();
+  const plan = new ClientPlan(parts.store);
   const planner = new ClientPlanner(parts, options);
   const { generated } = planner;
   const problems: ImportProblem[] = [];
@@ -51,16 +53,18 @@ export async function planClients(
       return found.length > 0 ? failure(found) : entry;
     });
     planner.isRefused ||= problems.length > 0 || checked.some(({ ok }) => !ok);
-    problems.push(...(await planBatch(planner, plan, checked, position)));
-    if (problems.length >= PROBLEMS_MAX) break;
+    problems.push(...(await planBatch(planner, parts.store, plan, checked, position)));
+    if (plan.size > PLAN_CLIENTS_MAX) problems.unshift({ text: TOO_MANY_CLIENTS });
+    if (problems.length >= PROBLEMS_MAX || plan.size > PLAN_CLIENTS_MAX) break;
     position += batch.length;
   }
   if (generated.size > GENERATED_MAX) problems.unshift({ text: TOO_MANY_GENERATED });
   if (problems.length > 0) return failure(problems.slice(0, PROBLEMS_MAX));
   const pruned = options.others === 'remove' ? options.owner : undefined;
   if (pruned !== undefined) await plan.prune(pruned);
+  if (plan.size > PLAN_CLIENTS_MAX) return failure([{ text: TOO_MANY_CLIENTS }]);
   return success({
-    counts: await plan.count(),
+    counts: plan.counts,
     entries: (...actions) => plan.entries(...actions),
     async rehearse() {
       const rehearsed = await plan.apply(undefined, pruned);
@@ -97,11 +101,12 @@ export async function planClients(
 /** Adds the clients of a batch to the plan, and returns what is wrong with its entries. */
 async function planBatch(
   planner: ClientPlanner,
+  store: ClientStore,
   plan: ClientPlan,
   entries: readonly ImportEntry[],
   first: number,
 ): Promise<readonly ImportProblem[]> {
-  const found = await plan.find(entries.flatMap((entry) => (entry.ok ? entry.value.clientId : [])));
+  const found = await store.findAll(entries.flatMap((entry) => (entry.ok ? entry.value.clientId : [])));
   const stored = new Map(found.map((one) => [one.clientId, one]));
   const planEntry = async (entry: ImportEntry, position: number) => {
     if (!entry.ok) return entry;
@@ -109,7 +114,7 @@ async function planBatch(
     return planned.ok ? planned : failure([{ position, text: planned.problem }]);
   };
   const planned = await Promise.all(entries.map((entry, index) => planEntry(entry, first + index)));
-  const repeated = await plan.add(planned.map((one) => (one.ok ? one.value : undefined)));
+  const repeated = plan.add(planned.map((one) => (one.ok ? one.value : undefined)));
   return [
     ...planned.flatMap((one) => (one.ok ? [] : one.problem)),
     ...repeated.map(({ clientId, position, first: other }) => {

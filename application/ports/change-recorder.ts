@@ -6,9 +6,6 @@ export interface ChangeRecorder<Made> {
    */
   record(change: Made, databaseRole: string | undefined): void;
 
-  /** The same for a further part of the change that was recorded last, which need not fit into memory. */
-  recordMore(part: Made): void;
-
   /** The change that was recorded last could not be committed, or nobody knows whether it was. Never throws. */
   unconfirmed(): void;
 }

@@ -2,8 +2,11 @@ import type { ClientDetails, ClientKey } from '../../domain/client-details.ts';
 import type { ClientColumns, NewClient } from '../../domain/client-registration.ts';
 import type { Result } from '../../domain/result.ts';
 
-/** The most bytes of an entry of a clients file. It bounds the memory of an import. */
+/** The most bytes of an entry of a clients file. */
 export const ENTRY_BYTES_MAX = 1_048_576;
+
+/** The most bytes of a clients file, which a program reads as a whole. The library for YAML takes 100 MB for each MB of text. */
+export const FILE_BYTES_MAX = { json: 67_108_864, yaml: 1_048_576 } as const;
 
 /** Which clients to list. */
 export interface ClientRange {
@@ -11,13 +14,6 @@ export interface ClientRange {
   readonly prefix: string;
   /** Only ids behind this one, byte by byte. */
   readonly after?: string | undefined;
-}
-
-/** A client whose id an earlier client of the same plan has. Positions count from 0, in the order of adding. */
-export interface RepeatedClient {
-  readonly clientId: string;
-  readonly position: number;
-  readonly first: number;
 }
 
 /** The file, or the folder, whose clients are planned. */
@@ -36,10 +32,10 @@ export interface VersionedClient extends StoredClient {
 /** What can happen to a client. An import replaces what it finds; `locked` is one of these that was locked, and still is. */
 export type PlannedAction = 'added' | 'changed' | 'replaced' | 'locked' | 'unchanged' | 'removed';
 
-/** What a plan does to a client: it gets exactly these fields and details. */
+/** What a plan does to a client: it gets exactly these fields and details, unless it stays as it is, or is removed. */
 export interface PlannedClient extends NewClient {
   readonly plan: {
-    readonly action: Exclude<PlannedAction, 'removed'>;
+    readonly action: PlannedAction;
     /** That of the client as the plan found it; undefined if there was none. */
     readonly version: string | undefined;
     /** The fields that change; none if the client is new, or stays as it is. */
@@ -59,40 +55,14 @@ export interface PlanEntry {
   readonly owner?: string;
 }
 
-/**
- * What is to be done to clients, all or nothing, of any number. It is invisible to everybody else until `apply`. Costs this
- * process no memory for the clients that were added.
- */
-export interface ClientPlan {
-  /** Adds a batch of clients. Those whose id was added before are not added again, and are returned. A client that is left out, `undefined`, has a position. */
-  add(clients: readonly (PlannedClient | undefined)[]): Promise<readonly RepeatedClient[]>;
-
-  /** The stored ones of these ids, in any order. */
-  find(clientIds: readonly string[]): Promise<readonly VersionedClient[]>;
-
-  /** Plans to remove the clients of an owner that were not added. */
-  prune(owner: string): Promise<void>;
-
-  count(): Promise<PlanCounts>;
-
-  /** The clients that something of this happens to, in order of their ids, byte by byte; also after `apply`. */
-  entries(...actions: readonly PlannedAction[]): AsyncIterable<readonly PlanEntry[]>;
-
-  /**
-   * Does what was planned. Stores nothing and returns `plan_outdated` if a stored client of the plan is not as it was found, or
-   * a client of the owner is there that was neither added nor pruned. Of several plans, each waits for the one before.
-   *
-   * @param source undefined for a rehearsal, which stores nothing, and fails as the storage would.
-   * @param onCommit called before the commit: after a fault, nothing is stored if it was not called, and otherwise nobody knows.
-   */
-  apply(
-    source: PlanSource | undefined,
-    pruned?: string,
-    onCommit?: () => void,
-  ): Promise<Result<PlanCounts, 'plan_outdated'>>;
-
-  /** Forgets what was added and not applied. */
-  close(): Promise<void>;
+/** How a plan is stored. */
+export interface ApplyOptions {
+  /** What is recorded; undefined for a rehearsal, which stores nothing, and fails as the storage would. */
+  readonly change: PlanChange | undefined;
+  /** Whose other clients the plan removes. */
+  readonly pruned: string | undefined;
+  /** Called before the commit: after a fault, nothing is stored if it was not called, and otherwise nobody knows. */
+  readonly onCommit: (() => void) | undefined;
 }
 
 /** A client as it is stored, with whole texts; its secret is locked if it is disabled. */
@@ -116,7 +86,7 @@ export interface PlanSource {
   readonly file: ClientsFile;
 }
 
-/** What a plan has done. Its clients are recorded in several parts if they are many. */
+/** What a plan has done, with all clients that it has changed. */
 export interface PlanChange extends PlanSource {
   readonly counts: PlanCounts;
   readonly clients: readonly PlanEntry[];
@@ -170,8 +140,17 @@ export interface ClientStore {
   /** Stores this client with its details and returns it, or returns undefined if its id is taken. */
   add(client: NewClient): Promise<StoredClient | undefined>;
 
-  /** Starts a plan. A store has at most one at a time. */
-  startPlan(): Promise<ClientPlan>;
+  /** The stored ones of these ids, in any order. */
+  findAll(clientIds: readonly string[]): Promise<readonly VersionedClient[]>;
+
+  /** The clients of an owner, in any order. Reads the whole table. */
+  ownedBy(owner: string): Promise<readonly VersionedClient[]>;
+
+  /**
+   * Stores what was planned, all or nothing. Fails with `plan_outdated` if a client of the plan is not stored as the plan found it, or, of the owner
+   * whose clients were pruned, one that the plan does not have. Of several at the same time, each waits for the one before.
+   */
+  apply(planned: readonly PlannedClient[], options: ApplyOptions): Promise<Result<void, 'plan_outdated'>>;
 
   /** Replaces what `edit` returns, or changes nothing if it fails, and if it would replace details that cannot be read. */
   change<Problem>(

@@ -2,7 +2,7 @@ import { runClients } from '../../adapters/cli/clients-program/run-clients.ts';
 import { explainCommand } from '../../adapters/cli/federated-jwt/explain-command.ts';
 import type { Input } from '../../adapters/cli/read-secret.ts';
 import { Terminal } from '../../adapters/cli/terminal.ts';
-import { formatClient, streamClientsFile } from '../../adapters/files/clients-file.ts';
+import { formatClient, readClientEntries } from '../../adapters/files/clients-file.ts';
 import { bcryptEncoder, bcryptMatcher } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { readTextFile } from '../../adapters/system/read-text-file.ts';
@@ -60,13 +60,13 @@ export function manageClients(
     more,
     encodeSecret,
     clock,
-    streamClientsFile: (chunks, format) =>
-      streamClientsFile(chunks, format, {
+    readClientsFile: (bytes, format) =>
+      readClientEntries(bytes, format, {
         plain: 'accepted',
         read: secretSources(environment, readTextFile),
       }),
-    openApplied: (allowed, options) => (chunks, format) =>
-      streamClientsFile(chunks, format, {
+    openApplied: (allowed, options) => (bytes, format) =>
+      readClientEntries(bytes, format, {
         plain: 'refused',
         short: options.allowShortSecret ? 'accepted' : 'refused',
         generate: secretTargets(allowed),

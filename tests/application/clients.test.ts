@@ -10,6 +10,7 @@ import { RandomIdGenerator, randomSecret } from '../../adapters/system/system.ts
 import type { ChangeRequest, CheckRule } from '../../application/clients-program/change-client.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
+import { ClientPlan, PLAN_CLIENTS_MAX } from '../../application/clients-program/client-plan.ts';
 import { describeClient } from '../../application/clients-program/describe-client.ts';
 import { type ListedPage, type ListRequest, listClients } from '../../application/clients-program/list-clients.ts';
 import { GENERATED_MAX, type PlanOptions } from '../../application/clients-program/plan-client.ts';
@@ -709,8 +710,8 @@ describe('clientChangeEvents', () => {
   });
 
   it('records how many clients an import has stored', async () => {
-    const plan = await store.startPlan();
-    await plan.add([{ ...A_CLIENT, plan: { action: 'added', version: undefined, changes: [] } }]);
+    const plan = new ClientPlan(store);
+    plan.add([{ ...A_CLIENT, plan: { action: 'added', version: undefined, changes: [] } }]);
     const file = { name: 'clients.json', sha256: 'a'.repeat(64) };
     await plan.apply({ kind: 'import', file });
     const clients = [{ client_id: A_CLIENT.clientId, action: 'added' }];
@@ -806,23 +807,6 @@ describe('clientChangeEvents', () => {
     expect(written).toEqual(expected);
   });
 
-  it('says so once if a further part of a change cannot be recorded', () => {
-    const written: string[] = [];
-    const full = {
-      record({ event }: { readonly event: string }) {
-        if (written.length > 0 && event !== 'change_unconfirmed') throw new Error('no space left');
-        written.push(event);
-      },
-    };
-    const parts = { changeLog: full, clock: new FixedClock(NOW), ids: new RandomIdGenerator() };
-    const parted = new RecordChanges<ClientChange>(parts, clientChangeEvents);
-    const removal: ClientChange = { kind: 'client', before: { ...A_CLIENT, id: '1', details: NO_DETAILS } };
-    parted.record(removal, undefined);
-    expect(() => parted.recordMore(removal)).toThrow('no space left');
-    parted.unconfirmed();
-    expect(written).toEqual(['client_removed', 'change_unconfirmed']);
-  });
-
   it('says nothing of a change that was not recorded', () => {
     recorder.unconfirmed();
     expect(changeLog.events()).toEqual([]);
@@ -902,7 +886,7 @@ describe('planClients', () => {
   it('stores the clients of all batches, and names them', async () => {
     const imported = await importAll([[client('b'), client('a')], [], [client('c')]]);
     expect(imported).toMatchObject({ ok: true, value: { counts: { added: 3, replaced: 0, locked: 0 } } });
-    const added = imported.ok ? await collect(imported.value.entries('added')) : [];
+    const added = imported.ok ? imported.value.entries('added') : [];
     expect(added.map(({ clientId }) => clientId)).toEqual(['a', 'b', 'c']);
     expect(await storedIds()).toEqual(['a', 'b', 'c']);
   });
@@ -917,33 +901,6 @@ describe('planClients', () => {
       clientSecret: expect.stringMatching(/^\$2b\$04\$.{53}$/),
     });
     expect(hashed).toMatchObject(client('hashed'));
-  });
-
-  /** The store, and the secrets that it is sent. */
-  function watchStore() {
-    const sent: string[] = [];
-    const watched = {
-      startPlan: async () => {
-        const plan = await store.startPlan();
-        const add: typeof plan.add = (clients) => {
-          sent.push(...clients.flatMap((one) => one?.clientSecret ?? []));
-          return plan.add(clients);
-        };
-        return { add, find: plan.find.bind(plan), count: plan.count.bind(plan) };
-      },
-    } as typeof store;
-    return { sent, watched };
-  }
-
-  it('sends no plain secret to the store if the plan is only shown, since what is forgotten stays in its files', async () => {
-    const { sent, watched } = watchStore();
-    const entries = (async function* () {
-      yield [success(client('plain', { clientSecret: '{noop}a-secret' }))];
-    })();
-    const options = { cost: undefined, existing: 'refuse' } as const;
-    const imported = await planClients({ ...partsWith(), store: watched }, entries, options);
-    expect(imported).toMatchObject({ ok: true, value: { counts: { added: 1 } } });
-    expect(sent).toEqual([expect.stringMatching(/^\$2b\$10\$\.{53}$/)]);
   });
 
   it('refuses all clients if one is registered already, with its position over all batches', async () => {
@@ -1108,11 +1065,23 @@ describe('planClients', () => {
     expect(details.subjects).toEqual([SUBJECT]);
   });
 
-  it('replaces the kinds of details that an entry has, also by none, and keeps the others', async () => {
+  it('makes a registered client exactly its entry: what the entry does not name is removed', async () => {
     const resources = ['https://api.example/'];
-    await importAll([[client('a', { details: { subjects: [SUBJECT], resources } })]]);
-    await importAll([[client('a', { details: { subjects: [] } })]], 'replace');
-    expect((await store.find('a'))?.details).toMatchObject({ subjects: [], resources });
+    await importAll([[client('a', { details: { subjects: [SUBJECT], resources, owner: 'team-a' } })]]);
+    await importAll([[client('a', { details: { resources: [] } })]], 'replace');
+    expect((await store.find('a'))?.details).toEqual(NO_DETAILS);
+  });
+
+  it('plans 50,000 clients, and refuses one more with what to do', async () => {
+    async function* entries(count: number) {
+      for (let n = 0; n < count; n += 1_000)
+        yield Array.from({ length: Math.min(1_000, count - n) }, (_, more) => success(client(`c${n + more}`)));
+    }
+    const options = { cost: undefined, existing: 'refuse' } as const;
+    const most = await planClients(partsWith(), entries(PLAN_CLIENTS_MAX), options);
+    expect(most).toMatchObject({ ok: true, value: { counts: { added: PLAN_CLIENTS_MAX } } });
+    const text = 'one run takes at most 50000 clients: split the file, or write the rows by SQL';
+    expect(await planClients(partsWith(), entries(PLAN_CLIENTS_MAX + 1), options)).toEqual(failure([{ text }]));
   });
 
   it('refuses a federated subject that the rules of the service refuse', async () => {
@@ -1144,9 +1113,8 @@ describe('planClients', () => {
     expect(await storedIds()).toEqual(['r']);
   });
 
-  it('neither compares, hashes nor generates a secret, nor sends one to the store, behind the first problem', async () => {
+  it('neither compares, hashes nor generates a secret behind the first problem', async () => {
     await importAll([[client('a')]]);
-    const { sent, watched } = watchStore();
     const plain = { clientSecret: '{noop}a-secret' };
     const never = () => Promise.reject(new Error('a secret was used'));
     const entries = (async function* () {
@@ -1156,10 +1124,9 @@ describe('planClients', () => {
         success({ ...client('c', { clientSecret: NO_SECRET }), generateTo: 'none/c' }),
       ];
     })();
-    const unused = { ...partsWith(), store: watched, encodeSecret: never, matchSecret: never };
+    const unused = { ...partsWith(), encodeSecret: never, matchSecret: never };
     const planned = await planClients(unused, entries, { cost: COST, existing: 'replace' });
     expect(planned).toEqual(failure([{ position: 0, text: 'is bad' }]));
-    expect(sent).toEqual([...[1, 2].map(() => expect.stringMatching(/^\$2b\$10\$\.{53}$/)), NO_SECRET]);
   });
 
   it.each([50, 60])('stops at a hundred problems, and reports no more: %s in each batch', async (size) => {

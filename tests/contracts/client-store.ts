@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ClientPlan } from '../../application/clients-program/client-plan.ts';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import type {
   ClientChange,
   ClientEdit,
-  ClientPlan,
   ClientStore,
   PlannedAction,
   PlannedClient,
@@ -60,20 +60,14 @@ export const NONE = { added: 0, changed: 0, replaced: 0, locked: 0, unchanged: 0
 class ListingRecorder implements ChangeRecorder<ClientChange> {
   readonly changes: ClientChange[] = [];
   refuses = false;
-  refusesMore = false;
 
   record(change: ClientChange): void {
     if (this.refuses) throw new DependencyUnavailable('audit log', new Error('no space left'));
     this.changes.push(structuredClone(change));
   }
 
-  recordMore(part: ClientChange): void {
-    this.refuses ||= this.refusesMore;
-    this.record(part);
-  }
-
   unconfirmed(): void {
-    if (!this.refusesMore) throw new Error('every change is confirmed here');
+    throw new Error('every change is confirmed here');
   }
 }
 
@@ -106,23 +100,23 @@ export function describeClientStore(
     });
 
     it('stores the clients of a plan unchanged, in several batches, and names them in order', async () => {
-      const plan = await store.startPlan();
-      expect(await plan.add([added(ANOTHER)])).toEqual([]);
-      expect(await plan.add([added(A_CLIENT), added({ ...A_CLIENT, clientId: 'Z' })])).toEqual([]);
+      const plan = new ClientPlan(store);
+      expect(plan.add([added(ANOTHER)])).toEqual([]);
+      expect(plan.add([added(A_CLIENT), added({ ...A_CLIENT, clientId: 'Z' })])).toEqual([]);
       expect(await list()).toEqual([]);
       expect(await plan.apply(A_SOURCE)).toEqual(success({ ...NONE, added: 3 }));
-      expect(await idsOf(plan, 'added')).toEqual(['Z', 'client-1', 'client-2']);
-      expect(await idsOf(plan, 'replaced')).toEqual([]);
+      expect(idsOf(plan, 'added')).toEqual(['Z', 'client-1', 'client-2']);
+      expect(idsOf(plan, 'replaced')).toEqual([]);
       expect(await clientsOf('client-2')).toEqual([stored(ANOTHER)]);
     });
 
     it('stores more clients than one batch or page holds', async () => {
       const many = Array.from({ length: 5_003 }, (_, number) => ({ ...A_CLIENT, clientId: String(number) }));
-      const plan = await store.startPlan();
-      expect(await plan.add(many.map(added))).toEqual([]);
+      const plan = new ClientPlan(store);
+      expect(plan.add(many.map(added))).toEqual([]);
       expect(await plan.apply(A_SOURCE)).toMatchObject({ value: { added: 5_003 } });
       const ids = many.map(({ clientId }) => clientId).sort();
-      expect(await idsOf(plan, 'added')).toEqual(ids);
+      expect(idsOf(plan, 'added')).toEqual(ids);
       expect((await list()).map(({ clientId }) => clientId)).toEqual(ids);
       expect(await storeAll(many.slice(1_000))).toMatchObject({ value: { replaced: 4_003 } });
       expect(await list()).toHaveLength(5_003);
@@ -152,23 +146,16 @@ export function describeClientStore(
       );
     });
 
-    it('stores nothing of a plan that is closed', async () => {
-      const plan = await store.startPlan();
-      await plan.add([added(A_CLIENT)]);
-      await plan.close();
-      expect(await list()).toEqual([]);
-    });
-
     it('stores nothing if it is given no clients', async () => {
       expect(await storeAll([])).toEqual(success(NONE));
     });
 
     it('returns clients of a plan that repeat an id, with both positions, in one batch or in two', async () => {
-      const plan = await store.startPlan();
+      const plan = new ClientPlan(store);
       const first = [A_CLIENT, ANOTHER, A_CLIENT].map(added);
-      expect(await plan.add(first)).toEqual([{ clientId: A_CLIENT.clientId, position: 2, first: 0 }]);
-      expect(await plan.add([undefined])).toEqual([]);
-      expect(await plan.add([added({ ...A_CLIENT, clientId: 'new' }), undefined, added(ANOTHER)])).toEqual([
+      expect(plan.add(first)).toEqual([{ clientId: A_CLIENT.clientId, position: 2, first: 0 }]);
+      expect(plan.add([undefined])).toEqual([]);
+      expect(plan.add([added({ ...A_CLIENT, clientId: 'new' }), undefined, added(ANOTHER)])).toEqual([
         { clientId: ANOTHER.clientId, position: 6, first: 1 },
       ]);
     });
@@ -418,11 +405,11 @@ export function describeClientStore(
 
     it('stores all clients of one plan and none of the other if two that overlap are applied at the same time', async () => {
       const [one, two] = await severalStores();
-      const plans = await Promise.all([one?.startPlan(), two?.startPlan()]);
-      await plans[0]?.add([A_CLIENT, ANOTHER].map(added));
-      await plans[1]?.add([ANOTHER, { ...A_CLIENT, clientId: 'client-3' }].map(added));
-      const applied = await Promise.all(plans.map((plan) => plan?.apply(A_SOURCE)));
-      expect(applied.map((stored) => stored?.ok).sort()).toEqual([false, true]);
+      const plans = [one, two].map((rival) => new ClientPlan(rival ?? store));
+      plans[0]?.add([A_CLIENT, ANOTHER].map(added));
+      plans[1]?.add([ANOTHER, { ...A_CLIENT, clientId: 'client-3' }].map(added));
+      const applied = await Promise.all(plans.map((plan) => plan.apply(A_SOURCE)));
+      expect(applied.map((stored) => stored.ok).sort()).toEqual([false, true]);
       expect(await list()).toHaveLength(2);
     });
 
@@ -509,21 +496,20 @@ export function describeClientStore(
       const OWNED = { ...A_CLIENT, details: DETAILS };
       /** A plan for stored clients, which get the fields that `next` gives. */
       async function planned(ids: readonly string[], next: Partial<NewClient>, changes: readonly string[]) {
-        const plan = await store.startPlan();
-        const found = await plan.find(ids);
+        const plan = new ClientPlan(store);
+        const found = await store.findAll(ids);
         const clients = found.map(({ id: _id, version, ...client }) => {
           return { ...client, ...next, plan: { action: 'changed' as const, version, changes } };
         });
-        await plan.add(clients);
+        plan.add(clients);
         return plan;
       }
 
       it('finds stored clients as they are, and only exactly these', async () => {
         await storeAll([OWNED, ANOTHER]);
-        const plan = await store.startPlan();
-        const found = await plan.find(['client-1', 'CLIENT-2', 'client-3', '']);
+        const found = await store.findAll(['client-1', 'CLIENT-2', 'client-3', '']);
         expect(found).toMatchObject([{ ...stored(A_CLIENT), details: STORED_DETAILS }]);
-        expect(await plan.find([])).toEqual([]);
+        expect(await store.findAll([])).toEqual([]);
       });
 
       it('adds, changes, removes and keeps what was planned, and counts and records it', async () => {
@@ -534,20 +520,18 @@ export function describeClientStore(
           'client_name',
           'jwks',
         ]);
-        const [unchanged] = await plan.find(['same']);
-        await plan.add([
+        const [unchanged] = await store.findAll(['same']);
+        plan.add([
           { ...same, plan: { action: 'unchanged', version: unchanged?.version, changes: [] } },
           added({ ...OWNED, clientId: 'new' }),
         ]);
         await plan.prune('team-a');
         const counts = { ...NONE, added: 1, changed: 1, removed: 1, unchanged: 1 };
-        expect(await plan.count()).toEqual(counts);
-        expect(await collect(plan.entries('added'))).toMatchObject([{ clientId: 'new', changes: [] }]);
-        expect(await collect(plan.entries('changed'))).toMatchObject([
-          { clientId: 'client-1', changes: ['client_name', 'jwks'] },
-        ]);
-        expect(await collect(plan.entries('removed'))).toMatchObject([{ clientId: 'gone', changes: [] }]);
-        expect(await collect(plan.entries('unchanged'))).toMatchObject([{ clientId: 'same', changes: [] }]);
+        expect(plan.counts).toEqual(counts);
+        expect(plan.entries('added')).toMatchObject([{ clientId: 'new', changes: [] }]);
+        expect(plan.entries('changed')).toMatchObject([{ clientId: 'client-1', changes: ['client_name', 'jwks'] }]);
+        expect(plan.entries('removed')).toMatchObject([{ clientId: 'gone', changes: [] }]);
+        expect(plan.entries('unchanged')).toMatchObject([{ clientId: 'same', changes: [] }]);
         expect(await list()).toHaveLength(4);
         recorder.changes.length = 0;
         expect(await plan.apply(AN_APPLY, 'team-a')).toEqual(success(counts));
@@ -575,8 +559,8 @@ export function describeClientStore(
         const [gone, same] = ['gone', 'same'].map((clientId) => ({ ...OWNED, clientId })) as [NewClient, NewClient];
         await storeAll([OWNED, gone, same]);
         const plan = await planned(['client-1'], { clientName: 'New' }, ['client_name']);
-        const [unchanged] = await plan.find(['same']);
-        await plan.add([
+        const [unchanged] = await store.findAll(['same']);
+        plan.add([
           { ...same, plan: { action: 'unchanged', version: unchanged?.version, changes: [] } },
           added({ ...OWNED, clientId: 'new' }),
         ]);
@@ -607,8 +591,8 @@ export function describeClientStore(
         await storeAll([{ ...A_CLIENT, details: { claims: { tenant: 'acme' } } }, ANOTHER]);
         const claims = { plan: 'gold' };
         const plan = await planned(['client-1'], { details: { claims, owner: 'team-a' } }, ['claims', 'owner']);
-        const [other] = await plan.find(['client-2']);
-        await plan.add([
+        const [other] = await store.findAll(['client-2']);
+        plan.add([
           { ...ANOTHER, details: {}, plan: { action: 'changed', version: other?.version, changes: ['claims'] } },
         ]);
         recorder.changes.length = 0;
@@ -623,27 +607,18 @@ export function describeClientStore(
         ]);
       });
 
-      it('records many clients in parts, each client once', async () => {
+      it('records many clients, each once', async () => {
         const many = Array.from({ length: 4_500 }, (_, n) => ({ ...A_CLIENT, clientId: `c${n}` }));
-        const plan = await store.startPlan();
-        await plan.add(many.map(added));
+        const plan = new ClientPlan(store);
+        plan.add(many.map(added));
         expect(await plan.apply(AN_APPLY)).toMatchObject({ ok: true });
         const ids = recorder.changes.flatMap((change) => ('clients' in change ? change.clients : []));
         expect(ids.map(({ clientId }) => clientId)).toEqual(many.map(({ clientId }) => clientId).sort());
       });
 
-      it('does nothing of a plan of which only a part can be recorded', async () => {
-        const plan = await store.startPlan();
-        await plan.add(Array.from({ length: 2_100 }, (_, n) => added({ ...OWNED, clientId: `c${n}` })));
-        recorder.refusesMore = true;
-        await expect(plan.apply(AN_APPLY)).rejects.toThrow(DependencyUnavailable);
-        expect(recorder.changes).toHaveLength(1);
-        expect(await list()).toEqual([]);
-      });
-
       it('does nothing of a plan that cannot be recorded', async () => {
-        const plan = await store.startPlan();
-        await plan.add([added(OWNED)]);
+        const plan = new ClientPlan(store);
+        plan.add([added(OWNED)]);
         recorder.refuses = true;
         await expect(plan.apply(AN_APPLY)).rejects.toThrow(DependencyUnavailable);
         expect(await list()).toEqual([]);
@@ -666,7 +641,7 @@ export function describeClientStore(
         expect(await list()).toHaveLength(others.length + 1);
         const plan = await planned(['client-1'], { clientName: 'New' }, ['client_name']);
         await plan.prune('team-a');
-        expect(await plan.count()).toMatchObject({ removed: others.length });
+        expect(plan.counts).toMatchObject({ removed: others.length });
         expect(await plan.apply(AN_APPLY, 'team-a')).toMatchObject({ ok: true });
         expect((await list()).map(({ clientId }) => clientId)).toEqual(['client-1']);
       });
@@ -709,20 +684,20 @@ export function describeClientStore(
     }
 
     async function planFor(given: readonly NewClient[], into = store): Promise<ClientPlan> {
-      const plan = await into.startPlan();
-      const found = await plan.find(given.map(({ clientId }) => clientId));
+      const plan = new ClientPlan(into);
+      const found = await into.findAll(given.map(({ clientId }) => clientId));
       const versions = new Map(found.map(({ clientId, version }) => [clientId, version]));
       const planned = given.map((client): PlannedClient => {
         const version = versions.get(client.clientId);
         const changes = ['client_name', ...Object.keys(client.details ?? {})];
         return version === undefined ? added(client) : { ...client, plan: { action: 'replaced', version, changes } };
       });
-      await plan.add(planned);
+      plan.add(planned);
       return plan;
     }
 
-    async function idsOf(plan: ClientPlan, action: PlannedAction): Promise<readonly string[]> {
-      return (await collect(plan.entries(action))).map(({ clientId }) => clientId);
+    function idsOf(plan: ClientPlan, action: PlannedAction): readonly string[] {
+      return plan.entries(action).map(({ clientId }) => clientId);
     }
 
     async function secretOf(clientId: string): Promise<string | undefined> {

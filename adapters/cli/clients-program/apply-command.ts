@@ -1,10 +1,10 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { ClientsPlan } from '../../../application/clients-program/plan-clients.ts';
-import type { PlannedAction } from '../../../application/ports/client-store.ts';
+import type { PlanEntry } from '../../../application/ports/client-store.ts';
 import { ruleOfOwner } from '../../../domain/client-fields.ts';
 import { JSON_OPTION } from '../command-program.ts';
-import { EXIT, type OutputStream, Problem } from '../outcome.ts';
-import { arraysOf, shortened } from '../printable.ts';
+import { EXIT, type OutputPart, type OutputStream, Problem } from '../outcome.ts';
+import { printableJson, shortened } from '../printable.ts';
 import { SHORT_SECRET_OPTION, type ShortSecretOptions } from '../read-secret.ts';
 import type { Terminal } from '../terminal.ts';
 import { textTable } from '../text-table.ts';
@@ -42,7 +42,7 @@ export const APPLY_COMMAND: ClientCommand<Options> = {
     `${PROGRAM_NAME} apply -f clients/ --owner team-a --prune --check`,
   ],
   options: [
-    new Option('-f, --file <path>', 'file in JSON or YAML, or a folder of such files')
+    new Option('-f, --file <path>', 'file in JSON or YAML, a folder of such files, or - for standard input')
       .argParser(once)
       .makeOptionMandatory(),
     new Option('--owner <name>', 'whose clients they are; those of others are refused'),
@@ -114,37 +114,25 @@ async function* applySource(
 const ACTIONS = { added: 'add', changed: 'change', removed: 'remove' } as const;
 
 /** A line for each client that changes, without values. */
-async function* tableOf({ entries, counts }: ClientsPlan): OutputStream {
-  const rows: string[][] = [];
-  for (const [kind, action] of Object.entries(ACTIONS) as [keyof typeof ACTIONS, string][]) {
-    let left = SHOWN_MAX;
-    for await (const page of entries(kind)) {
-      const shown = page.slice(0, left);
-      rows.push(...shown.map((entry) => [action, shortened(entry.clientId, CELL_MAX), entry.changes.join(', ')]));
-      left -= shown.length;
-      if (left === 0) break;
-    }
-    const more = counts[kind] - SHOWN_MAX;
-    if (more > 0) rows.push([action, `… and ${more} more`, '']);
-  }
-  if (rows.length > 0) yield { text: `${textTable([['action', 'client_id', 'fields'], ...rows])}\n` };
+function tableOf({ entries }: ClientsPlan): readonly OutputPart[] {
+  const rows = Object.entries(ACTIONS).flatMap(([kind, action]) => {
+    const changed = entries(kind as keyof typeof ACTIONS);
+    const shown = changed
+      .slice(0, SHOWN_MAX)
+      .map((entry) => [action, shortened(entry.clientId, CELL_MAX), entry.changes.join(', ')]);
+    const more = changed.length - shown.length;
+    return more > 0 ? [...shown, [action, `… and ${more} more`, '']] : shown;
+  });
+  return rows.length === 0 ? [] : [{ text: `${textTable([['action', 'client_id', 'fields'], ...rows])}\n` }];
 }
 
-/** Arrays of ids and of changes, and the number of clients that stay as they are. */
-function documentOf({ entries, counts }: ClientsPlan): OutputStream {
-  async function* changed() {
-    for await (const page of entries('changed')) {
-      yield page.map(({ clientId, changes }) => ({ client_id: clientId, fields: changes }));
-    }
-  }
-  const arrays = { added: idsOf({ entries }, 'added'), changed: changed(), removed: idsOf({ entries }, 'removed') };
-  return arraysOf(arrays, `,"unchanged":${counts.unchanged}`);
+/** Ids and changes, and the number of clients that stay as they are. */
+function documentOf({ entries, counts }: ClientsPlan): readonly OutputPart[] {
+  const changed = entries('changed').map(({ clientId, changes }) => ({ client_id: clientId, fields: changes }));
+  const ids = { added: idsOf(entries('added')), changed, removed: idsOf(entries('removed')) };
+  return [{ text: `${printableJson({ ...ids, unchanged: counts.unchanged })}\n` }];
 }
 
-/** The ids of the clients to which something of this happens, in pages. */
-export async function* idsOf(
-  { entries }: Pick<ClientsPlan, 'entries'>,
-  ...actions: readonly PlannedAction[]
-): AsyncGenerator<readonly string[]> {
-  for await (const page of entries(...actions)) yield page.map(({ clientId }) => clientId);
+export function idsOf(entries: readonly PlanEntry[]): readonly string[] {
+  return entries.map(({ clientId }) => clientId);
 }

@@ -12,7 +12,7 @@ import type { Input, ShortSecretOptions } from '../read-secret.ts';
 import type { Closable } from '../storage-fault.ts';
 import type { OutputOptions, Terminal } from '../terminal.ts';
 import { clientOutput, warningOfOwner } from './client-output.ts';
-import type { StreamClientsFile } from './clients-source.ts';
+import type { ReadClientsFile } from './clients-source.ts';
 
 /** How users call the program; the start of every example. */
 export const PROGRAM_NAME = 'npm run clients --';
@@ -27,7 +27,7 @@ export type FormatClient = (client: NewClient) => Result<string, readonly string
 export type OpenApplied = (
   allowed: { readonly folders: readonly string[]; readonly variables: readonly string[] } | undefined,
   options: ShortSecretOptions,
-) => StreamClientsFile;
+) => ReadClientsFile;
 
 /** What the commands need. */
 export interface ClientsParts extends Closable {
@@ -37,7 +37,7 @@ export interface ClientsParts extends Closable {
   readonly terminal: Terminal;
   readonly encodeSecret: EncodeSecret;
   readonly clock: Clock;
-  readonly streamClientsFile: StreamClientsFile;
+  readonly readClientsFile: ReadClientsFile;
   readonly openApplied: OpenApplied;
   readonly formatClient: FormatClient;
 }

@@ -1,23 +1,31 @@
 import { createHash } from 'node:crypto';
-import { lstat, open as openFile, readdir, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { lstat, readdir, stat } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { PROBLEMS_MAX } from '../../../application/clients-program/plan-clients.ts';
-import type { ClientsFile, ImportEntry, ImportProblem } from '../../../application/ports/client-store.ts';
+import {
+  type ClientsFile,
+  FILE_BYTES_MAX,
+  type ImportEntry,
+  type ImportProblem,
+} from '../../../application/ports/client-store.ts';
 import { failure } from '../../../domain/result.ts';
 import { EXIT, Problem } from '../outcome.ts';
 
-/** How much of a file is read at once, in bytes. */
-const CHUNK_SIZE = 262_144;
+/** Entries that are planned at once. */
+const BATCH_SIZE = 1_000;
 
 const YAML = /\.ya?ml$/i;
+const JSON_NAME = /\.json$/i;
+/** How a text in JSON begins. The content decides where the name says nothing. */
+const JSON_BEGIN = /^\s*[[{]/;
+/** Standard input. */
+const STDIN = '-';
 const CLIENTS_FILE = /\.(json|ya?ml)$/i;
 const HIDDEN = /(^|[/\\])\./;
 
-/** Reads a clients file of any size in batches of entries. */
-export type StreamClientsFile = (
-  chunks: AsyncIterable<Uint8Array>,
-  format: 'json' | 'yaml',
-) => AsyncIterable<readonly ImportEntry[]>;
+/** Reads the entries of a clients file. */
+export type ReadClientsFile = (bytes: Uint8Array, format: 'json' | 'yaml') => Promise<readonly ImportEntry[]>;
 
 /** The clients behind it are not read, and `--prune` would remove them. */
 async function refuseLinkToFolder(path: string): Promise<void> {
@@ -31,26 +39,26 @@ async function refuseLinkToFolder(path: string): Promise<void> {
 export class ClientsSource {
   readonly #path: string;
   readonly #files: readonly string[];
-  readonly #read: StreamClientsFile;
+  readonly #read: ReadClientsFile;
   /** The position of the first entry of each file that was read, and the SHA-256 of its bytes. */
   readonly #firsts: number[] = [];
   readonly #digests: string[] = [];
 
-  private constructor(path: string, files: readonly string[], read: StreamClientsFile) {
+  private constructor(path: string, files: readonly string[], read: ReadClientsFile) {
     this.#path = path;
     this.#files = files;
     this.#read = read;
   }
 
-  static async ofFile(path: string, read: StreamClientsFile): Promise<ClientsSource> {
-    await stat(path).catch((fault) => throwUnreadable(path, fault));
+  static async ofFile(path: string, read: ReadClientsFile): Promise<ClientsSource> {
+    if (path !== STDIN) await stat(path).catch((fault) => throwUnreadable(path, fault));
     return new ClientsSource(path, [path], read);
   }
 
   /** The files in JSON and YAML of a folder and its folders, without hidden ones, or one file. */
-  static async ofFolder(path: string, read: StreamClientsFile): Promise<ClientsSource> {
-    const found = await stat(path).catch((fault) => throwUnreadable(path, fault));
-    if (!found.isDirectory()) return new ClientsSource(path, [path], read);
+  static async ofFolder(path: string, read: ReadClientsFile): Promise<ClientsSource> {
+    const found = path === STDIN ? undefined : await stat(path).catch((fault) => throwUnreadable(path, fault));
+    if (!found?.isDirectory()) return new ClientsSource(path, [path], read);
     const names = await readdir(path, { recursive: true }).catch((fault) => throwUnreadable(path, fault));
     for (const name of names) if (!HIDDEN.test(name)) await refuseLinkToFolder(join(path, name));
     const files = names.filter((name) => CLIENTS_FILE.test(name) && !HIDDEN.test(name)).sort();
@@ -69,40 +77,28 @@ export class ClientsSource {
     for (const path of this.#files) {
       const first = position;
       this.#firsts.push(first);
-      for await (const batch of this.#entriesOf(path)) {
-        const moved = ({ position: at, text }: ImportProblem) =>
-          at === undefined ? { text: this.#inFile(path, text) } : { position: first + at, text };
+      const entries = await this.#entriesOf(path);
+      const moved = ({ position: at, text }: ImportProblem) =>
+        at === undefined ? { text: this.#inFile(path, text) } : { position: first + at, text };
+      for (let start = 0; start < entries.length; start += BATCH_SIZE) {
+        const batch = entries.slice(start, start + BATCH_SIZE);
         yield batch.map((entry) => (entry.ok ? entry : failure(entry.problem.map(moved))));
-        position += batch.length;
       }
+      position += entries.length;
     }
   }
 
-  async *#entriesOf(path: string): AsyncGenerator<readonly ImportEntry[]> {
-    const file = await openFile(path).catch((fault) => throwUnreadable(path, fault));
-    const hash = createHash('sha256');
-    const stream = file.createReadStream({ highWaterMark: CHUNK_SIZE, autoClose: false });
-    async function* chunks(): AsyncGenerator<Uint8Array> {
-      for await (const chunk of stream) {
-        hash.update(chunk);
-        yield chunk;
-      }
-    }
-    try {
-      yield* this.#read(chunks(), YAML.test(path) ? 'yaml' : 'json');
-    } catch (fault) {
-      if (!isReadFault(fault)) throw fault;
-      throwUnreadable(path, fault);
-    } finally {
-      await file.close();
-    }
-    this.#digests.push(hash.digest('hex'));
+  async #entriesOf(path: string): Promise<readonly ImportEntry[]> {
+    const bytes = await readAll(path).catch((fault) => throwUnreadable(path, fault));
+    this.#digests.push(createHash('sha256').update(bytes).digest('hex'));
+    const isJson = JSON_NAME.test(path) || (!YAML.test(path) && JSON_BEGIN.test(bytes.toString('latin1', 0, 1_024)));
+    return this.#read(bytes, isJson ? 'json' : 'yaml');
   }
 
   /** What was read, once all of it was. The hash of a folder is that of the output of `sha256sum` for its files. */
   file(): ClientsFile {
     const [path = '', ...others] = this.#files;
-    const name = basename(resolve(this.#path));
+    const name = this.#path === STDIN ? STDIN : basename(resolve(this.#path));
     if (others.length === 0 && path === this.#path) return { name, sha256: this.#digests[0] ?? '' };
     const lines = this.#files.map((file, index) => `${this.#digests[index]}  ${relative(this.#path, file)}\n`);
     return { name, sha256: createHash('sha256').update(lines.join('')).digest('hex') };
@@ -131,11 +127,18 @@ export class ClientsSource {
   }
 }
 
-function throwUnreadable(path: string, { code = 'unknown fault' }: NodeJS.ErrnoException): never {
-  throw new Problem(EXIT.refused, `The file ${resolve(path)} cannot be read (${code}).`);
+/** At most one chunk more than a file may have: a device may never end. */
+async function readAll(path: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of createReadStream(path, path === STDIN ? { fd: 0 } : {})) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > FILE_BYTES_MAX.json) break;
+  }
+  return Buffer.concat(chunks);
 }
 
-/** A directory can be opened, but not read. */
-function isReadFault(fault: unknown): fault is NodeJS.ErrnoException {
-  return fault instanceof Error && 'code' in fault && 'syscall' in fault && fault.syscall === 'read';
+function throwUnreadable(path: string, { code = 'unknown fault' }: NodeJS.ErrnoException): never {
+  throw new Problem(EXIT.refused, `The file ${resolve(path)} cannot be read (${code}).`);
 }

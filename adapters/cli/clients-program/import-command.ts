@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { JSON_OPTION } from '../command-program.ts';
 import { EXIT, type OutputStream, Problem } from '../outcome.ts';
-import { arraysOf } from '../printable.ts';
+import { printableJson } from '../printable.ts';
 import { idsOf } from './apply-command.ts';
 import { type ClientCommand, type ClientUseCases, PROGRAM_NAME } from './client-command.ts';
 import { GIVEN_COST_OPTION, type GivenCostOptions } from './client-options.ts';
@@ -17,7 +17,7 @@ export const IMPORT_COMMAND: ClientCommand<Options> = {
   usage: 'import <file>',
   summary: 'register every client of a clients file, or none',
   description:
-    'Registers the clients of a file in the format of CLIENTS_FILE, or the same in YAML, all of them or none. {noop} secrets are hashed with BCrypt. With --replace, existing clients get the secret, name and scope of the file, and each list that their entry has; disabled ones stay disabled.',
+    'Registers the clients of a file in the format of CLIENTS_FILE, or the same in YAML, all of them or none. {noop} secrets are hashed with BCrypt. With --replace, registered clients become exactly what their entry says; disabled ones stay disabled.',
   examples: [
     `${PROGRAM_NAME} import clients.json --dry-run`,
     `${PROGRAM_NAME} import clients.json`,
@@ -29,8 +29,8 @@ export const IMPORT_COMMAND: ClientCommand<Options> = {
     GIVEN_COST_OPTION,
     JSON_OPTION,
   ],
-  async *run({ open, streamClientsFile }, options, path = '') {
-    const source = await ClientsSource.ofFile(path, streamClientsFile);
+  async *run({ open, readClientsFile }, options, path = '') {
+    const source = await ClientsSource.ofFile(path, readClientsFile);
     yield* importFile(await open(), source, options);
   },
 };
@@ -53,6 +53,7 @@ async function* importFile(
   if (dryRun) return yield { message: said };
   const disabled = locked === 0 ? '' : `, ${locked} of them still disabled`;
   yield { message: `${added} added, ${replaced + locked} replaced${disabled}.` };
-  const ids = { added: idsOf(plan, 'added'), replaced: idsOf(plan, 'replaced', 'locked') };
-  if (json) yield* arraysOf({ ...ids, still_disabled: idsOf(plan, 'locked') });
+  if (!json) return;
+  const ids = { added: idsOf(plan.entries('added')), replaced: idsOf(plan.entries('replaced', 'locked')) };
+  yield { text: `${printableJson({ ...ids, still_disabled: idsOf(plan.entries('locked')) })}\n` };
 }

@@ -7,11 +7,8 @@ import { FIND_OWN_TABLES, hasClients, lostClients } from '../own-tables.ts';
 import { DEADLINE_MS, openProgramDatabase } from '../program-database.ts';
 import { runStatement } from '../runner.ts';
 
-/** A plan keeps its connection, and everything else needs one at a time. */
-const POOL_SIZE = 2;
-
-/** How long a plan waits for another one, in milliseconds: as long as a million clients take, and some more. */
-const WAIT_MS = 120_000;
+/** How long a plan waits for another one, in milliseconds: as long as 50,000 clients take, and some more. */
+const WAIT_MS = 60_000;
 
 /** The rows are read as they are once they are locked, whatever level the database has by default. */
 const BEGIN = 'begin isolation level read committed';
@@ -19,32 +16,20 @@ const BEGIN = 'begin isolation level read committed';
 /** Before the lock of a row, so that no plan waits for this transaction that it waits for. */
 const BEGIN_ROWS = `${BEGIN}; lock table clients in row exclusive mode`;
 
-/**
- * Only readers, until the transaction ends. Each batch looks its clients up by an index: the planner would rather read a whole
- * table of any size, once for each batch.
- */
-const BEGIN_TABLE = `analyze pg_temp.planned_clients; ${BEGIN};
-  set local enable_seqscan = off; set local lock_timeout = ${WAIT_MS}; set local statement_timeout = ${WAIT_MS};
+/** Only readers, until the transaction ends. */
+const BEGIN_TABLE = `${BEGIN}; set local lock_timeout = ${WAIT_MS}; set local statement_timeout = ${WAIT_MS};
   lock table clients in share row exclusive mode; set local statement_timeout = ${DEADLINE_MS}; set local lock_timeout = ${DEADLINE_MS}`;
-
-/**
- * What the server may take for the temporary table of one session: 220 MB for a million clients. With the default of 8 MB, most
- * look-ups by id read a page that the table has lost meanwhile.
- */
-const TEMPORARY_MEMORY = "set temp_buffers = '256MB'";
 
 /** The database with the table `clients`, for the store that manages them. It connects at the first use, and the table has to exist. */
 export async function openClientsDatabase(url: string) {
-  const { connect, close } = await openProgramDatabase(url, CLIENTS, { poolSize: POOL_SIZE, findTable });
+  const { connect, close } = await openProgramDatabase(url, CLIENTS, { poolSize: 1, findTable });
   let details: Promise<readonly unknown[]> | undefined;
   return {
     dialect: {
-      temporary: 'pg_temp',
-      beforePlan: TEMPORARY_MEMORY,
       bytewise: 'collate "C"',
       forUpdate: ' for update',
       jsonType: 'jsonb',
-      length: 'pg_catalog.length',
+      elementsOf: (parameter: string) => `pg_catalog.json_array_elements(${parameter}::json)`,
       ownerOf: (column: string) => `(${column} ->> 'owner'::text)`,
     },
     async connect() {

@@ -4,16 +4,13 @@ import { connectionTo } from '../file-connection.ts';
 import { codeOf, storeFault } from '../file-fault.ts';
 import { BUSY_MS, closeKeepingLog, openMigrated } from '../migrate-file.ts';
 
-/** How long a plan waits for another one, in milliseconds: as long as a million clients take, and some more. */
-const WAIT_MS = 120_000;
+/** How long a plan waits for another one, in milliseconds: as long as 50,000 clients take, and some more. */
+const WAIT_MS = 60_000;
 
 /** Between two attempts to lock the file. */
 const RETRY_MS = 20;
 
 const BUSY = 5;
-
-/** A temporary table is a file that only its connection sees. */
-const BEFORE_PLAN = 'pragma temp_store = file; pragma temp.cache_size = -16384; pragma main.cache_size = -8192';
 
 /**
  * The file of the registrations, for the store that manages them. It is opened at the first use, and has to exist. A transaction that
@@ -23,12 +20,10 @@ export function openClientsFile(path: string) {
   const idle: DatabaseSync[] = [];
   return {
     dialect: {
-      temporary: 'temp',
-      beforePlan: BEFORE_PLAN,
       bytewise: 'collate binary',
       forUpdate: '',
       jsonType: 'text',
-      length: 'length',
+      elementsOf: (parameter: string) => `json_each(${parameter})`,
       ownerOf: (column: string) => `case when json_valid(${column}) then ${column} ->> 'owner' end`,
     },
     async connect() {

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import bcrypt from 'bcrypt';
 import { problemsOfAuditLine } from '../../support/audit-schema.ts';
 import { freshTables } from '../../support/details-tables.ts';
+import { runProgram } from '../../support/program.ts';
 import { GOOD_CLIENT } from '../../support/running-service.ts';
 import { createSqliteFile } from '../../support/sqlite-file.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -250,13 +251,27 @@ describe('clients apply', () => {
       expect(await stored()).toEqual([]);
     });
 
+    it('reads standard input, in the format of its content', async () => {
+      const entry = JSON.stringify({ ...BILLING, client_id: 'of-json' });
+      for (const input of [`[${entry}]`, '- {client_id: of-yaml, client_secret: "*", client_name: A, scope: read}']) {
+        await using program = runProgram('config/clients.ts', { DATABASE_URL: database.url }, [
+          ...COMMAND,
+          '-',
+          '--yes',
+        ]);
+        program.process.stdin?.end(input);
+        expect([await program.ended(), program.stderr()]).toEqual([0, expect.stringContaining('1 added')]);
+      }
+      expect(await stored()).toMatchObject([{ client_id: 'of-json' }, { client_id: 'of-yaml' }]);
+    });
+
     it('names the field that was probably meant, and refuses several clients without an array', async () => {
       const run = await apply([{ ...BILLING, claim: {} }], '--yes');
       expect(run.stderr).toContain('billing: it has unknown fields `claim`: it may have ');
       const texts = [BILLING, KEYED].map((entry) => JSON.stringify(entry)).join(',');
       expect(await apply(texts, '--yes')).toMatchObject({
         exitCode: 1,
-        stderr: expect.stringContaining('  several clients must be in an array\n'),
+        stderr: expect.stringContaining('several values need commas between them, and [ ] around them\n'),
       });
       expect(await stored()).toEqual([]);
     });

@@ -32,7 +32,7 @@ async function open(url = database.url) {
 }
 
 async function openRecords(record?: (change: readonly KeyRingChange[], role: string | undefined) => void) {
-  const recorder = record && { record, recordMore: () => {}, unconfirmed: () => {} };
+  const recorder = record && { record, unconfirmed: () => {} };
   const records = await postgresKeyRingRecords(database.url, recorder);
   closables.push(records);
   return records;

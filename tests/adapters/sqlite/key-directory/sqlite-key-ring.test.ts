@@ -120,7 +120,7 @@ describe('the file of the key ring', () => {
   it('changes only what is recorded', async () => {
     const changes: (readonly KeyRingChange[])[] = [];
     await sqliteKeyRing(path).add(aKey());
-    const others = { recordMore: () => {}, unconfirmed: () => {} };
+    const others = { unconfirmed: () => {} };
     const recorder = { record: (change: readonly KeyRingChange[]) => void changes.push(change), ...others };
     const ring = sqliteKeyRingRecords(path, recorder);
     await ring.end('one', 5);
