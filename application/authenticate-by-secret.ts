@@ -5,7 +5,7 @@ import { type StoredSecret, secretIdOf } from '../domain/stored-secret.ts';
 import type { Attempts } from './ports/attempts.ts';
 import type { Caller, Connected } from './ports/caller.ts';
 import type { ClientAuthentication, SecretCredentials } from './ports/client-credentials.ts';
-import type { ClientRepository } from './ports/client-repository.ts';
+import type { ClientRepository, ClientSecret } from './ports/client-repository.ts';
 import type { SecretVerdict, SecretVerifier } from './ports/secret-verifier.ts';
 import { SlotsExhausted, type VerificationSlots } from './ports/verification-slots.ts';
 import type { VerifiedSecrets } from './ports/verified-secrets.ts';
@@ -41,8 +41,8 @@ interface Authenticated {
 /** What a verification found out. */
 interface Verification {
   readonly verdict: SecretVerdict;
-  /** The stored secret, if there is one. */
-  readonly stored: StoredSecret | undefined;
+  /** The stored secret, and whether it is that of the client. */
+  readonly found: ClientSecret;
   /** Whether it was one too many, so that its refusal is `attempts_exhausted`. */
   readonly isBeyond: boolean;
 }
@@ -59,7 +59,7 @@ interface Verification {
  * | registration | read after a match, with the same secret: the client; otherwise a refusal | joined an earlier attempt and refused: once more |
  *
  * What holds, with its test in tests/application/authentication.test.ts: an `invalid_client` costs one look-up and one verification, whether
- * or not the client is registered ("verifies the secret of an unknown client against nothing"), and a further look-up only if the secret is
+ * or not the client is registered ("verifies the secret of an unknown client against that of another one, which never matches"), and a further look-up only if the secret is
  * right, or was ("reads the registration only after its secret is verified, …"); and no secret is compared without an attempt ("refuses with slow_down if no attempts are left at this network, whatever the secret, …").
  */
 export class AuthenticateBySecret implements ClientAuthentication<SecretCredentials> {
@@ -116,24 +116,29 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
       takeOff();
       throw fault;
     };
-    let stored: StoredSecret | undefined;
-    const isRegistered = async () => {
-      stored = await clients.findSecret(clientId, secretId).catch(keptFromComparison);
-      return stored !== undefined;
+    let found: ClientSecret | undefined;
+    const find = async () => {
+      found = await clients.findSecret(clientId, secretId).catch(keptFromComparison);
+      return found;
     };
     const verify = async (): Promise<Verification> => {
+      const compared = found ?? (await find());
+      const { secret, isRegistered } = compared;
       // While this attempt waited, one from another network may have verified the secret.
-      const isVerified = stored !== undefined && verifiedSecrets.isVerified(digest, stored);
-      const verdict = isVerified ? 'match' : await secrets.verify(clientSecret, stored).catch(keptFromComparison);
-      if (verdict === 'match' && stored !== undefined) {
+      const isVerified = verifiedSecrets.isVerified(digest, secret);
+      const verdict = isVerified
+        ? 'match'
+        : await secrets.verify(clientSecret, secret, isRegistered).catch(keptFromComparison);
+      if (verdict === 'match') {
         takeOff();
-        verifiedSecrets.add(digest, stored);
+        verifiedSecrets.add(digest, secret);
       }
-      return { verdict, stored, isBeyond };
+      return { verdict, found: compared, isBeyond };
     };
+    const isRegistered = async () => (await find()).isRegistered;
     const request = { clientId, cost: secrets.cost, caller, isRegistered };
     return slots.run(request, verify, isMatch).catch((fault) => {
-      if (fault instanceof SlotsExhausted && stored !== undefined) fault.clientId = clientId;
+      if (fault instanceof SlotsExhausted && found?.isRegistered) fault.clientId = clientId;
       throw fault;
     });
   }
@@ -141,10 +146,10 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
   /** The registration may have changed since its secret was looked up, and is read only now: a long one takes longer. */
   async #clientOf(
     { clientId, secretId }: PresentedSecret,
-    { verdict, stored, isBeyond }: Verification,
+    { verdict, found: { secret: stored, isRegistered }, isBeyond }: Verification,
   ): Promise<Result<ClientRegistration, Refusal>> {
-    if (isBeyond && verdict !== 'match') return refused('attempts_exhausted', stored && clientId);
-    if (stored === undefined) return refused('client_unknown');
+    if (isBeyond && verdict !== 'match') return refused('attempts_exhausted', isRegistered ? clientId : undefined);
+    if (!isRegistered) return refused('client_unknown');
     if (verdict !== 'match') return refused(REASON_OF_VERDICT[verdict], clientId);
     const lookup = await this.#parts.clients.findByClientId(clientId, secretId);
     if (lookup.kind === 'broken') return refused('registration_broken', clientId);

@@ -13,8 +13,14 @@ import {
   selectSecret,
 } from '../domain/details-document.ts';
 import type { Problem } from '../domain/problem.ts';
-import { StoredSecret } from '../domain/stored-secret.ts';
-import type { ClientLookup, ClientWithKeys, FederatedCandidate, FederatedIdentity } from './ports/client-repository.ts';
+import { NO_SECRET, StoredSecret } from '../domain/stored-secret.ts';
+import type {
+  ClientKeys,
+  ClientLookup,
+  ClientSecret,
+  FederatedCandidate,
+  FederatedIdentity,
+} from './ports/client-repository.ts';
 
 /** What a stored registration means: it is broken if it breaks a rule of the domain. */
 export function lookupOf(fields: ClientRegistrationFields): Exclude<ClientLookup, { kind: 'unknown' }> {
@@ -29,98 +35,103 @@ export function isStorable(clientId: string): boolean {
   return isClientId(clientId) && clientId.isWellFormed();
 }
 
-/** A row of a storage: the columns of a client, and of its details at least what the look-up needs. */
-export interface ClientRow<Details = string> extends ClientColumns {
+/** What a stranger makes a storage read of a client: its columns that authenticate. */
+export interface CredentialRow<Document = string> extends Pick<ClientColumns, 'clientId' | 'clientSecret'> {
   /** A JSON object: as text, or read already. */
-  readonly details: Details;
+  readonly credentials: Document;
 }
 
-type AnyRow = ClientRow<string | StoredDocument>;
+/** A whole row. */
+export interface ClientRow<Document = string> extends ClientColumns, CredentialRow<Document> {
+  /** As `credentials`. */
+  readonly details: Document;
+}
 
-/** More than valid details have without subjects, in bytes: a storage returns `null` in place of longer ones. */
-export const DETAILS_BYTES_MAX = 131_072;
+type Column = string | StoredDocument;
+
+/** More than valid columns have, in bytes of JSON with spaces: a storage returns `null` in place of longer ones. */
+export const COLUMN_BYTES_MAX = { credentials: 8_192, details: 131_072 } as const;
 
 const EMPTY: StoredDocument = {};
 
-/** The details of a row. */
-export function parseDetails({ details }: Pick<AnyRow, 'details'>): StoredDocument {
-  if (typeof details !== 'string') return details;
-  return details === '{}' ? EMPTY : Object(JSON.parse(details));
+function parseColumn(column: Column): StoredDocument {
+  if (typeof column !== 'string') return column;
+  return column === '{}' ? EMPTY : Object(JSON.parse(column));
 }
+
+/** Read in the place of an unknown client where none is registered. */
+export const NOBODY: CredentialRow = { clientId: '', clientSecret: NO_SECRET, credentials: '{}' };
 
 /**
- * The secret of a client that an id selects. The one without an id may have expired, which `lookupOfRow` knows.
+ * The secret that an id selects, and whether it is that of the client.
  *
- * @param row its secret without an id, and of its details at least the secrets.
+ * @param row of the client, or in its place of another one, which has all the same done.
  */
 export function secretOfRow(
-  row: Pick<AnyRow, 'clientSecret' | 'details'>,
+  row: CredentialRow<Column>,
+  { clientId, secretId }: { readonly clientId: string; readonly secretId: string | undefined },
   now: number,
-  secretId?: string,
-): StoredSecret {
-  return StoredSecret.parse(selectSecret(row.clientSecret, parseDetails(row), now, secretId));
+): ClientSecret {
+  const secret = StoredSecret.parse(selectSecret(row.clientSecret, parseColumn(row.credentials), now, secretId));
+  return { secret, isRegistered: row.clientId === clientId };
 }
 
-const UNREADABLE: ClientLookup & { kind: 'broken' } = {
-  kind: 'broken',
-  problem: { field: 'details', rule: 'must be an object of moderate size' },
+const unreadable = (field: 'credentials' | 'details'): ClientLookup & { kind: 'broken' } => {
+  return { kind: 'broken', problem: { field, rule: 'must be an object of moderate size' } };
 };
 
 /** The registration that a row means, with the secret that an id selects. */
 export function lookupOfRow(
-  row: AnyRow,
+  row: ClientRow<Column>,
   now: number,
   secretId?: string,
-  document = parseDetails(row),
 ): Exclude<ClientLookup, { kind: 'unknown' }> {
-  if (row.details === 'null') return UNREADABLE;
-  const clientSecret = selectSecret(row.clientSecret, document, now, secretId);
-  return lookupOf({ ...row, clientSecret, resources: readResources(document), ...readTokenFields(document) });
+  if (row.credentials === 'null') return unreadable('credentials');
+  if (row.details === 'null') return unreadable('details');
+  const [credentials, details] = [parseColumn(row.credentials), parseColumn(row.details)];
+  const clientSecret = selectSecret(row.clientSecret, credentials, now, secretId);
+  return lookupOf({ ...row, clientSecret, resources: readResources(details), ...readTokenFields(details) });
 }
 
-/** A key that nobody can have: no point has these coordinates. */
-const NO_KEYS = JSON.stringify({
+/** A key that nobody can have: no point has these coordinates. Read where a row has none of the kid. */
+const A_KEY: StoredDocument = {
   jwks: { keys: [{ kty: 'EC', crv: 'P-256', x: 'A'.repeat(43), y: 'A'.repeat(43), kid: 'none', alg: 'ES256' }] },
-});
+};
 
 /**
- * The keys of a row, and its registration, which is read later. Without a row, or without such a key, the same work is done with a key that
- * nobody has.
+ * The keys of a row, and whether it is that of the client.
  *
- * @param other the row of another client, read in the place of the one that is missing.
+ * @param row as in `secretOfRow`.
  * @param kid reads only the keys of this name, so that their number takes no time.
  */
 export function keysOfRow(
-  row: AnyRow | undefined,
-  other: AnyRow | undefined,
+  row: CredentialRow<Column>,
+  { clientId, kid }: { readonly clientId: string; readonly kid: string | undefined },
   log: (line: BrokenRegistration) => void,
-  now: number,
-  kid?: string,
-): ClientWithKeys {
-  const document = parseDetails({ details: (row ?? other)?.details ?? '{}' });
-  const keys = readKeys(document, kid);
-  if (keys.length === 0) readKeys(parseDetails({ details: NO_KEYS }));
-  if (row === undefined) return { isRegistered: false, lookup: { kind: 'unknown' }, keys: [] };
-  const usable = keys.flatMap((key) => {
-    if (!key.ok) log({ event: 'registration_broken', client_id: row.clientId, field: 'jwks', rule: key.problem });
-    return key.ok ? key.value : [];
+): ClientKeys {
+  const isRegistered = row.clientId === clientId;
+  const read = readKeys(parseColumn(row.credentials), kid);
+  if (read.length === 0) readKeys(A_KEY);
+  const keys = read.flatMap((key) => {
+    if (key.ok) return key.value;
+    if (isRegistered) log({ event: 'registration_broken', client_id: clientId, field: 'jwks', rule: key.problem });
+    return [];
   });
-  return {
-    isRegistered: true,
-    get lookup() {
-      const lookup = lookupOfRow(row, now, undefined, document);
-      logBroken(log, row.clientId, lookup);
-      return lookup;
-    },
-    keys: usable,
-  };
+  return { keys, isRegistered };
 }
 
 /** What the row of a client with rules means for an identity. */
-export function candidatesOfRow(row: AnyRow, identity: FederatedIdentity, now: number): readonly FederatedCandidate[] {
-  const document = parseDetails(row);
-  const lookup = lookupOfRow(row, now, undefined, document);
-  return readConditions(document, identity).map((claims) => ({ clientId: row.clientId, lookup, claims }));
+export function candidatesOfRow(
+  row: ClientRow<Column>,
+  identity: FederatedIdentity,
+  now: number,
+): readonly FederatedCandidate[] {
+  const lookup = lookupOfRow(row, now);
+  return readConditions(parseColumn(row.credentials), identity).map((claims) => ({
+    clientId: row.clientId,
+    lookup,
+    claims,
+  }));
 }
 
 /** A storage without a single client is allowed, and probably a mistake: for `/readyz` and the log. */

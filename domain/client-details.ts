@@ -1,5 +1,6 @@
 import { isClaimPath } from './claim-path.ts';
 import { CLIENT_FIELD_NAMES, CLIENT_FIELDS, type ClientFields, eachField, NO_FIELDS } from './client-fields.ts';
+import { CREDENTIALS_BYTES_MAX, excessOf } from './details-document.ts';
 import { type PublicJwk, readPublicJwk, thumbprintInput } from './public-jwk.ts';
 import { isResourceIndicator, type RegisteredResource, uriOf } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
@@ -21,7 +22,7 @@ export interface SecretMarks extends Expiring {
 
 /**
  * A secret beside the one of the registration, so that a client can change its secret without a pause. Clients files and the column
- * `details` have it as it is, with `client_secret` for `encoded`; `--json` and audit events show its id, its name and its end.
+ * `credentials` have it as it is, with `client_secret` for `encoded`; `--json` and audit events show its id, its name and its end.
  */
 export interface NamedSecret extends SecretMarks {
   /** The public part, which stands in front of the secret and a dot, and selects it: letters, digits and `-_~`. */
@@ -33,7 +34,7 @@ export interface NamedSecret extends SecretMarks {
 }
 
 /**
- * A key that verifies assertions of the client (`private_key_jwt`). Clients files and the column `details` have `expires_at` among the fields
+ * A key that verifies assertions of the client (`private_key_jwt`). Clients files and the column `credentials` have `expires_at` among the fields
  * of the JWK; `--json` and audit events show its ids and its end.
  */
 export interface ClientKey extends Expiring {
@@ -50,7 +51,7 @@ export interface FederatedSubject {
   readonly claims: Readonly<Record<string, string>>;
 }
 
-/** What a registration has beside the five columns of the specification: the column `details`, as `documentOf` writes it. */
+/** What a registration has beside the five columns of the specification, in the columns `credentials` and `details`. */
 export interface ClientDetails extends ClientFields {
   /** About the secret in the column `client_secret`, which has no id. */
   readonly clientSecret?: SecretMarks;
@@ -117,12 +118,22 @@ export function checkDetails(details: ClientDetails): Result<ClientDetails, Deta
     repeatedKid(keys) ??
     problemOf('subjects', subjects, ({ issuer, subject }) => JSON.stringify([issuer, subject]), ruleOfSubject) ??
     problemOf('resources', resources, uriOf, ruleOfResource) ??
-    problemOfFields(details);
+    problemOfFields(details) ??
+    problemOfSize(details);
   return problem === undefined ? success(details) : failure(problem);
 }
 
 function problemOfValue(kind: DetailKind, rule: string | undefined): DetailsProblem | undefined {
   return rule === undefined ? undefined : { kind, position: undefined, rule };
+}
+
+/** Each request of a stranger reads them. */
+function problemOfSize(details: ClientDetails): DetailsProblem | undefined {
+  const { field, bytes } = excessOf(details) ?? {};
+  const kind = DETAIL_KINDS.find((name) => DETAIL_FIELDS[name] === field);
+  if (bytes === undefined || kind === undefined) return undefined;
+  const rule = `must be shorter: all that authenticates the client has ${bytes} bytes, and may have ${CREDENTIALS_BYTES_MAX}`;
+  return { kind, position: undefined, rule };
 }
 
 function problemOfFields(fields: ClientFields): DetailsProblem | undefined {

@@ -62,8 +62,9 @@ export const FIELD_NAMES = {
   scope: 'scope',
   claims: DETAIL_FIELDS.claims,
   tokenLifetimeSeconds: DETAIL_FIELDS.token_lifetime_seconds,
+  credentials: 'credentials',
   details: 'details',
-} as const satisfies Record<Exclude<keyof ClientRegistrationFields, 'resources'> | 'details', string>;
+} as const satisfies Record<Exclude<keyof ClientRegistrationFields, 'resources'> | 'credentials' | 'details', string>;
 
 /** The field that breaks an invariant, and the invariant; never the field's value. */
 export interface RegistrationProblem {

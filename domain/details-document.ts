@@ -1,5 +1,5 @@
 import type { ClientDetails, ClientKey, FederatedSubject } from './client-details.ts';
-import type { ClientFields } from './client-fields.ts';
+import { CLIENT_FIELD_NAMES, type ClientFields } from './client-fields.ts';
 import { readPublicJwk } from './public-jwk.ts';
 import { isResourceIndicator, type RegisteredResource } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
@@ -8,16 +8,64 @@ import { CHOSEN_SECRET_COST, isLocked, NO_SECRET, StoredSecret, unlock } from '.
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The details of a client as JSON, in the names of a clients file: the column `details`. A kind that is absent has no entries. */
-export interface DetailsDocument extends Partial<ClientFields> {
-  /** Of the secret in the column. */
+/** The details of a client as JSON, in the names of a clients file. A kind that is absent has no entries. */
+export interface DetailsDocument extends CredentialsDocument, Partial<ClientFields> {
+  readonly resources?: readonly RegisteredResource[];
+}
+
+/** What an authentication needs: the column `credentials`, which the request of a stranger makes the service read. */
+interface CredentialsDocument {
+  /** Of the secret in the column `client_secret`. */
   readonly client_secret_expires_at?: number;
   readonly client_secret_generated?: true;
   readonly secrets?: readonly Fields[];
   readonly jwks?: { readonly keys: readonly Fields[] };
   readonly federated_subjects?: readonly FederatedSubject[];
-  readonly resources?: readonly RegisteredResource[];
 }
+
+/** The fields of the column `credentials`. All others are in the column `details`, which is read after authentication only. */
+const CREDENTIAL_FIELDS: readonly string[] = [
+  'client_secret_expires_at',
+  'client_secret_generated',
+  'secrets',
+  'jwks',
+  'federated_subjects',
+] satisfies (keyof CredentialsDocument)[];
+
+/** The most bytes of that column: it stays in the row, and each request of a stranger reads it. */
+export const CREDENTIALS_BYTES_MAX = 6_144;
+
+/** A document in two parts, each for its column. */
+export function columnsOf(document: DetailsDocument): Readonly<Record<'credentials' | 'details', Fields>> {
+  const entries = Object.entries(document);
+  const part = (isCredential: boolean) =>
+    Object.fromEntries(entries.filter(([field]) => CREDENTIAL_FIELDS.includes(field) === isCredential));
+  return { credentials: part(true), details: part(false) };
+}
+
+/** The field that makes the column `credentials` too long, the longest one, and by how much; undefined if it is not. */
+export function excessOf(
+  details: Partial<ClientDetails>,
+): { readonly field: string; readonly bytes: number } | undefined {
+  const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).length;
+  const { credentials } = columnsOf(documentOf(details));
+  const bytes = bytesOf(credentials);
+  if (bytes <= CREDENTIALS_BYTES_MAX) return undefined;
+  const [[field = ''] = []] = Object.entries(credentials).sort(([, one], [, other]) => bytesOf(other) - bytesOf(one));
+  return { field, bytes };
+}
+
+/** The document of two columns, or which field is not where it is read. */
+export function documentIn(credentials: unknown, details: unknown): Result<Fields, string> {
+  if (!isObject(credentials) || !isObject(details)) return failure('must be an object');
+  const misplaced =
+    Object.keys(details).find((field) => CREDENTIAL_FIELDS.includes(field)) ??
+    Object.keys(credentials).find((field) => DETAIL_COLUMN_FIELDS.includes(field));
+  if (misplaced === undefined) return success({ ...credentials, ...details });
+  return failure(`${misplaced} is in the wrong one of the columns credentials and details`);
+}
+
+const DETAIL_COLUMN_FIELDS: readonly string[] = ['resources', ...CLIENT_FIELD_NAMES];
 
 /** The document of these details. A kind is in it if it is given, also without entries. */
 export function documentOf(details: Partial<ClientDetails>): DetailsDocument {

@@ -7,6 +7,8 @@ export interface KeySecret {
   readonly id: string;
   /** For A256GCM. */
   readonly sealingKey: KeyObject;
+  /** Picks the client that is read in the place of an unknown one. */
+  readonly decoyKey: Uint8Array;
 }
 
 /** Of a line. 256 random bits cannot be guessed, so nothing has to make guesses slow. */
@@ -33,9 +35,13 @@ function decode(line: string): Buffer | undefined {
   return bytes.toString(encoding).replace(/=+$/, '') === digits ? bytes : undefined;
 }
 
-/** Two values from one secret by HKDF (RFC 5869). From neither can the other be computed. */
+/** Three values from one secret by HKDF (RFC 5869). From none can another one be computed. */
 function secretOf(secret: Buffer): KeySecret {
   const derive = (label: string, bytes: number) =>
     Buffer.from(hkdfSync('sha256', secret, '', `client-credentials key ring, ${label}`, bytes));
-  return { id: derive('secret id', 12).toString('base64url'), sealingKey: createSecretKey(derive('sealing key', 32)) };
+  return {
+    id: derive('secret id', 12).toString('base64url'),
+    sealingKey: createSecretKey(derive('sealing key', 32)),
+    decoyKey: derive('decoys', 32),
+  };
 }

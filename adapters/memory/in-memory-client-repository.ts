@@ -3,34 +3,43 @@ import {
   candidatesOfRow,
   keysOfRow,
   lookupOfRow,
+  NOBODY,
   secretOfRow,
 } from '../../application/client-lookup.ts';
 import {
+  type ClientKeys,
   type ClientLookup,
   type ClientRepository,
-  type ClientWithKeys,
+  type ClientSecret,
   FEDERATED_CANDIDATES_MAX,
   type FederatedCandidate,
   type FederatedIdentity,
+  type PickDecoy,
 } from '../../application/ports/client-repository.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { FederatedSubject } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
-import { documentOf, type StoredDocument } from '../../domain/details-document.ts';
-import type { StoredSecret } from '../../domain/stored-secret.ts';
+import { columnsOf, documentOf, type StoredDocument } from '../../domain/details-document.ts';
 
 /** Registrations in this process's memory, as rows like those of a table. Added clients are copied. */
 export class InMemoryClientRepository implements ClientRepository {
   readonly #ids: IdGenerator;
   readonly #clock: Clock;
+  readonly #pickDecoy: PickDecoy;
   readonly #rows = new Map<string, ClientRow<StoredDocument>>();
+  /** The same rows, by their numbers. */
+  #numbered: readonly ClientRow<StoredDocument>[] | undefined;
   /** The ids of the clients with a rule for each identity. */
   readonly #ruled = new Map<string, Set<string>>();
 
-  constructor(ids: IdGenerator, clock: Clock, clients: readonly NewClient[] = []) {
+  constructor(
+    { ids, clock, pickDecoy }: { readonly ids: IdGenerator; readonly clock: Clock; readonly pickDecoy: PickDecoy },
+    clients: readonly NewClient[] = [],
+  ) {
     this.#ids = ids;
     this.#clock = clock;
+    this.#pickDecoy = pickDecoy;
     for (const client of clients) this.add(client);
   }
 
@@ -38,7 +47,8 @@ export class InMemoryClientRepository implements ClientRepository {
   add({ details = {}, ...client }: NewClient): void {
     const { clientId } = client;
     if (this.#rows.has(clientId)) throw new Error('a client of this id is registered already');
-    this.#rows.set(clientId, { ...client, id: this.#ids.uuid(), details: structuredClone({ ...documentOf(details) }) });
+    this.#rows.set(clientId, { ...client, id: this.#ids.uuid(), ...structuredClone(columnsOf(documentOf(details))) });
+    this.#numbered = undefined;
     for (const identity of details.subjects ?? []) {
       this.#ruled.set(keyOf(identity), (this.#ruled.get(keyOf(identity)) ?? new Set()).add(clientId));
     }
@@ -46,6 +56,7 @@ export class InMemoryClientRepository implements ClientRepository {
 
   remove(clientId: string): void {
     this.#rows.delete(clientId);
+    this.#numbered = undefined;
     for (const ids of this.#ruled.values()) ids.delete(clientId);
   }
 
@@ -54,14 +65,19 @@ export class InMemoryClientRepository implements ClientRepository {
     return row === undefined ? { kind: 'unknown' } : lookupOfRow(row, this.#clock.now(), secretId);
   }
 
-  async findSecret(clientId: string, secretId?: string): Promise<StoredSecret | undefined> {
-    const row = this.#rows.get(clientId);
-    return row && secretOfRow(row, this.#clock.now(), secretId);
+  async findSecret(clientId: string, secretId?: string): Promise<ClientSecret> {
+    return secretOfRow(this.#rowOrDecoy(clientId), { clientId, secretId }, this.#clock.now());
   }
 
-  async findWithKeys(clientId: string, kid?: string): Promise<ClientWithKeys> {
-    const [other] = this.#rows.values();
-    return keysOfRow(this.#rows.get(clientId), other, () => {}, this.#clock.now(), kid);
+  async findKeys(clientId: string, kid?: string): Promise<ClientKeys> {
+    return keysOfRow(this.#rowOrDecoy(clientId), { clientId, kid }, () => {});
+  }
+
+  /** Picks a decoy for each client id, needed or not. */
+  #rowOrDecoy(clientId: string) {
+    this.#numbered ??= [...this.#rows.values()];
+    const decoy = this.#numbered[this.#pickDecoy(clientId, this.#numbered.length) - 1] ?? NOBODY;
+    return this.#rows.get(clientId) ?? decoy;
   }
 
   async findBySubject(identity: FederatedIdentity): Promise<readonly FederatedCandidate[]> {

@@ -1,11 +1,20 @@
 import type { PoolClient } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Problem } from '../../domain/problem.ts';
-import { ADD_DETAILS, CLIENTS, HAS_DETAILS, SUBJECT_INDEX } from './client-entity.ts';
+import {
+  ADD_OWN_COLUMNS,
+  CLIENTS,
+  HAS_OWN_COLUMNS,
+  KEEP_IN_ROW,
+  OWN_COLUMNS,
+  RECORD,
+  SUBJECT_INDEX,
+} from './client-entity.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, storeFault, TableUnusable } from './fault.ts';
 import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
 import type { TableDefinition } from './table-definition.ts';
+import { creationOf } from './table-probe.ts';
 import { assertShape, encodingProblem, readColumns } from './table-shape.ts';
 import { USED_ASSERTIONS } from './used-assertion-table.ts';
 
@@ -34,8 +43,8 @@ interface Step {
 }
 
 /**
- * Creates the tables that this database lacks, and adds the column of the details to a table `clients` that another application has
- * created, all in one transaction with the grants. Returns what was done. Of several that run at once, one does the work, and the
+ * Creates the tables that this database lacks, and adds its columns to a table `clients` that another application has created, which the
+ * comment of the table records, all in one transaction with the grants. Returns what was done. Of several that run at once, one does the work, and the
  * others wait for it. Throws DependencyUnavailable if the database cannot be used.
  */
 export async function migrateDatabase(
@@ -109,32 +118,42 @@ async function creationSteps(
   for (const table of created) {
     const found = await readColumns(table, connection);
     if (found.length > 0) assertShape(table, found);
-    else steps.push({ statement: await connection.createTableSql(table.name), done: `Created: ${table.name}` });
+    else steps.push({ statement: await creationOf(table, connection), done: `Created: ${table.name}` });
     if (found.length === 0 && table.name === 'clients') isNew = true;
   }
   if (isNew) return steps;
   const [found] = (await client.query<FoundClients>(FIND_CLIENTS_TABLE)).rows;
-  const { hasDetails, hasIndex } = found ?? { hasDetails: false, hasIndex: false };
-  const done = hasDetails ? 'Added: the index of identities in clients' : 'Added: the column details of clients';
+  const { hasColumns = false, hasIndex = false, hasIdIndex = true, comment = '' } = found ?? {};
+  const done = hasColumns ? 'Added: the index of identities in clients' : 'Added: the columns of clients';
   const step = (statement: string) => ({ statement, done });
-  const index = hasIndex ? [] : [step(SUBJECT_INDEX)];
-  // Another application may have added the column, and knows nothing of the index.
-  if (hasDetails) return [...steps, ...index];
+  const index = [
+    ...(hasIndex ? [] : [step(SUBJECT_INDEX)]),
+    ...(hasIdIndex ? [] : [{ statement: 'create index on clients (id)', done: 'Added: an index of id in clients' }]),
+  ];
+  const recorded = client.escapeLiteral(`${comment} ${RECORD}`.trimStart());
+  const record = comment.includes(RECORD) ? [] : [step(`comment on table clients is ${recorded}`)];
+  // Another application may have added the columns, and knows nothing of the index.
+  if (hasColumns) return [...steps, ...index, ...record];
   const { rows: readers } = await client.query<{ readonly role: string }>(FIND_READERS);
   const roles = readers.map(({ role }) => role).join(', ');
-  const grant = roles === '' ? [] : [step(`grant select (details) on clients to ${roles}`)];
-  return [...steps, step(ADD_DETAILS), ...grant, ...index];
+  const grant = roles === '' ? [] : [step(`grant select (${OWN_COLUMNS.join(', ')}) on clients to ${roles}`)];
+  return [...steps, step(ADD_OWN_COLUMNS), step(KEEP_IN_ROW), ...grant, ...index, ...record];
 }
 
 const FIND_ENCODING = `select pg_catalog.current_setting('server_encoding') as "encoding"`;
 
 interface FoundClients {
-  readonly hasDetails: boolean;
+  readonly hasColumns: boolean;
   readonly hasIndex: boolean;
+  readonly hasIdIndex: boolean;
+  readonly comment: string;
 }
 
 const FIND_CLIENTS_TABLE = `select pg_catalog.to_regclass('clients_federated_subjects')::oid is not null as "hasIndex",
-    ${HAS_DETAILS} as "hasDetails"`;
+    ${HAS_OWN_COLUMNS} as "hasColumns", exists (select from pg_catalog.pg_index, pg_catalog.pg_attribute
+      where indrelid = pg_catalog.to_regclass('clients')::oid and indisvalid and indpred is null and attrelid = indrelid
+        and attname = 'id' and indkey[0] = attnum) as "hasIdIndex",
+    coalesce(pg_catalog.obj_description(pg_catalog.to_regclass('clients')::oid, 'pg_class'), '') as "comment"`;
 
 /** Roles that may read columns of the table one by one: a service that runs with one of them reads the new column at once. */
 const FIND_READERS = `select case when grantee = 0::oid then 'public' else grantee::regrole::text end as "role"

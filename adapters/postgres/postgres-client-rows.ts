@@ -1,41 +1,46 @@
-import type { ClientRow } from '../../application/client-lookup.ts';
+import type { ClientRow, CredentialRow } from '../../application/client-lookup.ts';
 import { costsIn, followCosts } from '../../application/storage-figures.ts';
-import { CLIENTS, FIND_BY_SUBJECT, FIND_CLIENTS, FIND_SECRET, FIND_WITH_KEYS, findCosts } from './client-entity.ts';
+import { CLIENTS, findCosts, lookUpStatements } from './client-entity.ts';
 import { acquireTimeoutMs, type ConnectionOptions } from './connection.ts';
 import type { DatabaseLog } from './database-log.ts';
 import { LookUps } from './look-ups.ts';
-import type { Runner } from './runner.ts';
-import { openTable } from './table.ts';
+import { type OpenTable, openTable } from './table.ts';
 
-/** A row of FIND_SECRET. */
-interface SecretRow {
-  readonly clientSecret: string | null;
-  readonly details: string;
-}
-
-/** A row of FIND_WITH_KEYS. */
-interface AskedRow extends ClientRow {
+/** A row of `findCredentials`. */
+interface AskedRow extends CredentialRow {
   readonly asked: string;
-  /** False for the row of another client, in the place of one that is missing. */
-  readonly own: boolean;
 }
+
+const STATEMENTS = { whole: lookUpStatements(true), bare: lookUpStatements(false) };
 
 /** The rows of the table `clients`. The entity manager is not on this path; docs/decisions/0102 has the figures. */
-export function clientRows(runner: Runner) {
-  const clients = new LookUps<ClientRow>(runner, FIND_CLIENTS, ({ clientId }) => clientId);
-  const withKeys = new LookUps<AskedRow>(runner, FIND_WITH_KEYS, ({ asked }) => asked);
-  const find = <Row>(statement: { readonly text: string }, ...values: string[]) =>
-    runner.run<Row>({ ...statement, values });
+export function clientRows(table: Pick<OpenTable, 'runner' | 'hasOptional' | 'highestId'>) {
+  const { runner } = table;
+  // Once the columns are there, a statement without them would issue tokens without claims if they were lost.
+  const statements = () => (table.hasOptional ? STATEMENTS.whole : STATEMENTS.bare);
+  const clients = new LookUps<ClientRow>(
+    runner,
+    () => statements().findClients,
+    ({ clientId }) => clientId,
+  );
+  const credentials = new LookUps<AskedRow>(
+    runner,
+    () => statements().findCredentials,
+    ({ asked }) => asked,
+  );
   return {
     find: (clientId: string) => clients.find(clientId),
-    findSecret: async (clientId: string, hasId: boolean) =>
-      (await find<SecretRow>(FIND_SECRET, clientId, String(hasId)))[0],
-    findWithKeys: (clientId: string) => withKeys.find(clientId),
+    findCredentials: (clientId: string, decoy: number) => credentials.find(clientId, String(decoy)),
+    highestId: () => table.highestId,
     findBySubject: (issuer: string, subject: string, clientId: string) =>
-      find<ClientRow>(FIND_BY_SUBJECT, JSON.stringify([{ issuer, subject }]), clientId),
+      runner.run<ClientRow>({
+        ...statements().findBySubject,
+        values: [JSON.stringify([{ issuer, subject }]), clientId],
+      }),
     /** The BCrypt costs that stored secrets have; undefined if it takes longer to read the table. */
     async findCosts(milliseconds: number): Promise<readonly number[] | undefined> {
-      const rows = await runner.tryRun<{ readonly cost: string }>(findCosts(milliseconds), milliseconds);
+      const statement = findCosts(milliseconds, table.hasOptional);
+      const rows = await runner.tryRun<{ readonly cost: string }>(statement, milliseconds);
       return rows && costsIn(rows);
     },
   };
@@ -45,18 +50,18 @@ export function clientRows(runner: Runner) {
 const WHOLE_TABLE_MS = 60_000;
 
 /** The look-up of an id that no client can have. */
-const FIND_NO_CLIENT = { ...FIND_CLIENTS, values: [['']] };
+const findNoClient = (hasColumns: boolean) => ({ ...lookUpStatements(hasColumns).findClients, values: [['']] });
 
 /**
  * The table, and the costs of its secrets. Throws if the table cannot be used. If the database cannot be reached,
  * resolves and continues to try.
  *
- * @param needsDetails whether the service is of no use without the column `details`.
+ * @param needsDetails whether the service is of no use without the columns `credentials` and `details`.
  */
 export async function openClientRows(options: ConnectionOptions, log: DatabaseLog, needsDetails = false) {
-  const definition = needsDetails ? { ...CLIENTS, optional: [] } : CLIENTS;
-  const table = await openTable('client repository', definition, options, log, FIND_NO_CLIENT);
-  const rows = clientRows(table.runner);
+  const definition = { ...CLIENTS, needsOptional: needsDetails };
+  const table = await openTable('client repository', definition, options, log, findNoClient);
+  const rows = clientRows(table);
   // Requests wait for the only connection, and still find their responses in time.
   const costsMs = options.poolSize > 1 ? WHOLE_TABLE_MS : Math.ceil(acquireTimeoutMs(options.deadlineMs) / 4);
   return { rows, ...followCosts(table, () => rows.findCosts(costsMs)) };

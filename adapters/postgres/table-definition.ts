@@ -6,8 +6,12 @@ export interface TableDefinition {
   readonly schema: EntitySchema;
   /** An existing table must have them; it may have more. */
   readonly columns: readonly string[];
-  /** Columns that an existing table may lack. */
+  /** Columns that an existing table may lack, all or none. */
   readonly optional: readonly string[];
+  /** Whether the service is of no use without those. */
+  readonly needsOptional?: boolean;
+  /** A statement that completes the table once it is created. */
+  readonly more: string | undefined;
   /** What the service does with the rows. Others write what it only reads: such a table comes first, and has a shape that is checked. */
   readonly access: 'read' | 'read and write';
 }
@@ -16,9 +20,9 @@ export interface TableDefinition {
 export function defineTable(
   schema: EntitySchema,
   access: TableDefinition['access'],
-  optional: readonly string[] = [],
+  { optional = [], more }: { readonly optional?: readonly string[]; readonly more?: string } = {},
 ): TableDefinition {
   const properties = Object.entries(schema.properties);
   const columns = properties.map(([name, { fieldName = name }]) => fieldName);
-  return { name: schema.tableName, schema, columns, optional, access };
+  return { name: schema.tableName, schema, columns, optional, more, access };
 }

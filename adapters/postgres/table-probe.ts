@@ -18,41 +18,67 @@ function useNoRow({ name, access, columns, optional }: TableDefinition): Stateme
   };
 }
 
+/** What a probe has found of the columns that a table may lack. */
+export interface OptionalColumns {
+  /** Whether the table has, or has had, them: a missing one is lost then. */
+  areThere: boolean;
+}
+
 /**
  * Creates a missing table, `clients` only where there is none of our tables, and the others after it; never alters an existing one. If
  * two replicas start at once, both find the table. The catalog names what is missing, and the statement finds out what only a statement can: a lock, or an index or a file that is broken.
  *
+ * @param columns is kept up to date.
  * @param use what checks run.
  */
-export function probeTable(table: TableDefinition, connection: Connection, use = useNoRow(table)): TableProbe {
+export function probeTable(
+  table: TableDefinition,
+  connection: Connection,
+  columns: OptionalColumns = { areThere: false },
+  use = () => useNoRow(table),
+): TableProbe {
+  const hasOptional = (found: readonly { readonly name: string }[]) =>
+    table.optional.length > 0 && table.optional.every((name) => found.some((column) => column.name === name));
   return {
     async check() {
-      assertUsable(table, await readColumns(table, connection));
-      await runStatement(connection, use);
+      const found = await readColumns(table, connection);
+      assertUsable(table, found, columns.areThere);
+      columns.areThere = hasOptional(found);
+      await runStatement(connection, use());
     },
     async prepare() {
       const there = await runStatement<{ readonly name: string }>(connection, { text: FIND_OWN_TABLES });
       // Looked for after the others: they are created after `clients`.
-      if ((await readColumns(table, connection)).length > 0) return false;
+      const found = await readColumns(table, connection);
+      // Before the first request, which would take the table for one without them.
+      columns.areThere = hasOptional(found);
+      if (found.length > 0) return false;
       if (table.access === 'read') {
         const lost = lostClients(there);
         if (lost !== undefined) throw new TableUnusable(lost);
       } else if (!hasClients(there)) throw new Error('table clients is not there yet');
       if (!connection.mayCreate) throw await notCreated(table.name, connection);
+      columns.areThere = table.optional.length > 0;
       return create(table, connection);
     },
   };
 }
 
+/** The statements that create a table, as one text. */
+export async function creationOf({ name, more }: TableDefinition, connection: Connection): Promise<string> {
+  const created = await connection.createTableSql(name);
+  return more === undefined ? created : `${created}\n${more};`;
+}
+
 /** False if another process was faster. The text is one round trip, and so one transaction. */
-async function create({ name }: TableDefinition, connection: Connection): Promise<boolean> {
+async function create(table: TableDefinition, connection: Connection): Promise<boolean> {
   try {
-    await runStatement(connection, { text: await connection.createTableSql(name) });
+    await runStatement(connection, { text: await creationOf(table, connection) });
     return true;
   } catch (fault) {
     if (hasState(fault, SQLSTATE.createdConcurrently)) return false;
     if (hasState(fault, SQLSTATE.creationDenied)) {
-      throw missing(name, MIGRATE, ', and the database role may not create it');
+      throw missing(table.name, MIGRATE, ', and the database role may not create it');
     }
     throw fault;
   }

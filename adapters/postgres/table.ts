@@ -1,6 +1,7 @@
 import { NO_CLIENT } from '../../application/client-lookup.ts';
 import type { Dependency } from '../../application/ports/health-check.ts';
 import type { DatabaseName } from '../../application/ports/telemetry.ts';
+import { HIGHEST_ID } from './client-entity.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import type { DatabaseLog } from './database-log.ts';
 import { Runner, runStatement, type Statement } from './runner.ts';
@@ -12,6 +13,10 @@ import { probeTable } from './table-probe.ts';
 /** A table that is open: statements for requests, and its health. */
 export interface OpenTable extends Dependency {
   readonly runner: Runner;
+  /** The highest `id` of a row when it was last probed; 0 of an empty table, and of one that has none. */
+  readonly highestId: number;
+  /** Whether it has the columns that it may lack. */
+  readonly hasOptional: boolean;
 }
 
 /**
@@ -27,14 +32,20 @@ export async function openTable(
   table: TableDefinition,
   options: ConnectionOptions,
   log: DatabaseLog,
-  read?: Statement,
+  read?: (hasOptional: boolean) => Statement,
 ): Promise<OpenTable> {
   const connection = await openConnection(options, table.schema);
+  let highestId = 0;
   const note = async () => {
-    const rows = await runStatement(connection, { text: `select from ${table.name} limit 1` });
-    return rows.length === 0 ? NO_CLIENT : undefined;
+    const [row] = await runStatement<{ readonly highest: string | null }>(connection, { text: HIGHEST_ID });
+    highestId = Number(row?.highest ?? 0);
+    return row?.highest == null ? NO_CLIENT : undefined;
   };
-  const probe = read === undefined ? probeTable(table, connection) : { ...probeTable(table, connection, read), note };
+  const columns = { areThere: false };
+  const probe =
+    read === undefined
+      ? probeTable(table, connection)
+      : { ...probeTable(table, connection, columns, () => read(columns.areThere)), note };
   const health = new TableHealth(probe, log);
   // Of an idle connection, which the pool then drops. A request gets another one.
   connection.pool.on('error', () => {});
@@ -52,7 +63,18 @@ export async function openTable(
     throw problem;
   }
   const times = options.measure?.(name, () => connection.load());
-  return { name, runner: new Runner({ connection, health, name, times }), readiness: () => health.readiness(), close };
+  return {
+    name,
+    runner: new Runner({ connection, health, name, times }),
+    get highestId() {
+      return highestId;
+    },
+    get hasOptional() {
+      return columns.areThere;
+    },
+    readiness: () => health.readiness(),
+    close,
+  };
 }
 
 /**

@@ -75,24 +75,25 @@ export class BcryptSecretVerifier implements SecretVerifier {
     this.#hashes = new Map(ascending.map((cost) => [cost, this.#hashes.get(cost) ?? randomHash(cost)]));
   }
 
-  async verify(presented: string, stored: StoredSecret | undefined): Promise<SecretVerdict> {
-    if (this.#options.hasPlainSecrets && stored?.kind === 'plain') {
-      const isSame = isPresentableSecret(presented) && isEqual(presented, stored.reveal());
-      return isSame ? 'match' : this.verify(presented, undefined);
+  async verify(presented: string, stored: StoredSecret, isRegistered: boolean): Promise<SecretVerdict> {
+    const isPresentable = isPresentableSecret(presented);
+    if (this.#options.hasPlainSecrets && stored.kind === 'plain') {
+      const isSame = isEqual(presented, stored.reveal()) && isPresentable;
+      if (isSame && isRegistered) return 'match';
     }
-    const usable = stored?.kind === 'bcrypt' && stored.cost <= this.#options.costMax ? stored : undefined;
+    const usable = stored.kind === 'bcrypt' && stored.cost <= this.#options.costMax ? stored : undefined;
     if (usable !== undefined) this.#include(usable.cost);
 
-    const isPresentable = isPresentableSecret(presented);
     const compared = isPresentable ? presented : '';
     const target = isPresentable ? usable : undefined;
     for (const [cost, random] of this.#hashes) {
       const encoding = cost === target?.cost ? withCurrentVersion(target.reveal()) : random;
       const isSame = await bcrypt.compare(compared, encoding);
-      if (isSame && encoding !== random) return 'match';
+      if (isSame && isRegistered && encoding !== random) return 'match';
     }
     if (!isPresentable) return 'unusable_presented';
-    return stored === undefined || usable !== undefined ? 'mismatch' : 'unusable_stored';
+    const isUsable = usable !== undefined || (this.#options.hasPlainSecrets && stored.kind === 'plain');
+    return isUsable || !isRegistered ? 'mismatch' : 'unusable_stored';
   }
 }
 

@@ -1,18 +1,18 @@
 import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { type ClientDetails, withoutEmpty } from '../../domain/client-details.ts';
-import { documentOf } from '../../domain/details-document.ts';
+import { columnsOf, documentOf } from '../../domain/details-document.ts';
 import type { SqlDialect } from './sql-database.ts';
 
-/** Statements that manage the table `clients`. @param hasDetails whether the table has the column. */
+/** Statements that manage the table `clients`. @param hasDetails whether the table has the columns `credentials` and `details`. */
 export function clientStatements(
   { bytewise, forUpdate, elementsOf, jsonType, ownerOf }: SqlDialect,
   hasDetails: boolean,
 ) {
-  const details = hasDetails ? 'cast(details as text)' : "'{}'";
+  const json = (name: string) => `${hasDetails ? `cast(${name} as text)` : "'{}'"} as "${name}"`;
   const columns = `cast(id as text) as "id", client_id as "clientId", client_secret as "clientSecret",
-    client_name as "clientName", scope, ${details} as "details"`;
-  const [given, values] = hasDetails ? [', details', ', $5'] : ['', ''];
+    client_name as "clientName", scope, ${json('credentials')}, ${json('details')}`;
+  const [given, values] = hasDetails ? [', credentials, details', ', $5, $6'] : ['', ''];
   /** Parameters: the first id or the one before it, and the most rows. */
   const page = (comparison: '>' | '>=') => `select ${columns} from clients
     where client_id ${bytewise} ${comparison} $1 order by client_id ${bytewise} limit $2`;
@@ -23,9 +23,9 @@ export function clientStatements(
   const planned = `${elementsOf('$1')} as planned`;
   const plannedField = (name: string) => `planned.value ->> cast('${name}' as text)`;
   const plannedIds = `(select ${plannedField('client_id')} from ${planned})`;
-  const names = ['client_secret', 'client_name', 'scope', ...(hasDetails ? ['details'] : [])];
+  const names = ['client_secret', 'client_name', 'scope', ...(hasDetails ? ['credentials', 'details'] : [])];
   const plannedValue = (name: string) =>
-    name === 'details' ? `cast(${plannedField(name)} as ${jsonType})` : plannedField(name);
+    name === 'credentials' || name === 'details' ? `cast(${plannedField(name)} as ${jsonType})` : plannedField(name);
   return {
     hasDetails,
     list: { from: page('>='), behind: page('>') },
@@ -35,7 +35,7 @@ export function clientStatements(
     insert: `insert into clients (client_id, client_secret, client_name, scope${given}) values ($1, $2, $3, $4${values})
       on conflict do nothing returning ${columns}`,
     /** Parameters: the client id, and the other columns. */
-    update: { columns: `${update} ${ofOne}`, all: `${update}, details = $5 ${ofOne}` },
+    update: { columns: `${update} ${ofOne}`, all: `${update}, credentials = $5, details = $6 ${ofOne}` },
     remove: `delete from clients ${ofOne}`,
     findAll: `select ${columns} from clients where client_id in ${plannedIds}`,
     /** Parameters: an owner, and the most rows. */
@@ -51,18 +51,22 @@ export function clientStatements(
   };
 }
 
-/** What the column stores: kinds without entries are left out. */
-export function documentText(details: Partial<ClientDetails>): string {
-  return JSON.stringify(documentOf(withoutEmpty(details)));
+/** What the two columns store, as JSON: kinds without entries are left out. */
+export function columnTexts(details: Partial<ClientDetails>): {
+  readonly credentials: string;
+  readonly details: string;
+} {
+  const columns = columnsOf(documentOf(withoutEmpty(details)));
+  return { credentials: JSON.stringify(columns.credentials), details: JSON.stringify(columns.details) };
 }
 
 /** A mark, without which the client works. */
-const ONLY_MARK = documentText({ clientSecret: { generated: true } });
+const ONLY_MARK = columnTexts({ clientSecret: { generated: true } }).credentials;
 
-/** Throws DependencyUnavailable if there are details to store, and no column for them. */
-export function requireDetails(hasDetails: boolean, document: string): void {
-  if (hasDetails || document === '{}' || document === ONLY_MARK) return;
-  const problem = 'table clients lacks the column details: run npm run migrate first';
+/** Throws DependencyUnavailable if there are details to store, and no columns for them. */
+export function requireDetails(hasDetails: boolean, { credentials, details }: ReturnType<typeof columnTexts>): void {
+  if (hasDetails || (details === '{}' && [ONLY_MARK, '{}'].includes(credentials))) return;
+  const problem = 'table clients lacks the columns credentials and details: run npm run migrate first';
   throw new DependencyUnavailable('client store', new Error(problem));
 }
 

@@ -1,82 +1,91 @@
 import {
   type BrokenRegistration,
   type ClientRow,
+  type CredentialRow,
   candidatesOfRow,
   isStorable,
   keysOfRow,
   logBroken,
   lookupOfRow,
+  NOBODY,
   secretOfRow,
 } from '../../application/client-lookup.ts';
 import type {
+  ClientKeys,
   ClientLookup,
   ClientRepository,
-  ClientWithKeys,
+  ClientSecret,
   FederatedCandidate,
   FederatedIdentity,
+  PickDecoy,
 } from '../../application/ports/client-repository.ts';
 import type { Clock } from '../../application/ports/clock.ts';
-import type { StoredSecret } from '../../domain/stored-secret.ts';
 
 /** The rows of the table `clients`, as they are stored now. Every method throws DependencyUnavailable. */
 interface ClientRows {
   /** @param clientId which the storage can have. */
   find(clientId: string): Promise<ClientRow | undefined>;
 
-  /** One row whether the client id is registered or not, without a secret if it is not. @param hasId whether secrets with ids are read too. */
-  findSecret(
-    clientId: string,
-    hasId: boolean,
-  ): Promise<{ readonly clientSecret: string | null; readonly details: string } | undefined>;
+  /**
+   * The row of the client, or in the place of a missing one the first whose `id` is not below the decoy. Only of an empty table there is none.
+   */
+  findCredentials(clientId: string, decoy: number): Promise<CredentialRow | undefined>;
 
-  /** In the place of a client that is missing, another one: `own` is false. None of an empty table. */
-  findWithKeys(clientId: string): Promise<(ClientRow & { readonly own: boolean | number }) | undefined>;
+  /** The highest `id` of a row, as it was a moment ago. */
+  highestId(): number;
 
   /** @param clientId an empty text for all clients. */
   findBySubject(issuer: string, subject: string, clientId: string): Promise<readonly ClientRow[]>;
 }
 
+interface SqlClientRepositoryParts {
+  readonly rows: ClientRows;
+  readonly log: (line: BrokenRegistration) => void;
+  readonly clock: Clock;
+  readonly pickDecoy: PickDecoy;
+}
+
 /** Registrations in the table `clients`, which another program manages: read at every look-up, never written and never cached. */
 export class SqlClientRepository implements ClientRepository {
-  readonly #rows: ClientRows;
-  readonly #log: (line: BrokenRegistration) => void;
-  readonly #clock: Clock;
+  readonly #parts: SqlClientRepositoryParts;
 
-  constructor(rows: ClientRows, log: (line: BrokenRegistration) => void, clock: Clock) {
-    this.#rows = rows;
-    this.#log = log;
-    this.#clock = clock;
+  constructor(parts: SqlClientRepositoryParts) {
+    this.#parts = parts;
   }
 
   async findByClientId(clientId: string, secretId?: string): Promise<ClientLookup> {
-    const row = isStorable(clientId) ? await this.#rows.find(clientId) : undefined;
+    const { rows, clock, log } = this.#parts;
+    const row = isStorable(clientId) ? await rows.find(clientId) : undefined;
     if (row === undefined) return { kind: 'unknown' };
-    const lookup = lookupOfRow(row, this.#clock.now(), secretId);
-    logBroken(this.#log, clientId, lookup);
+    const lookup = lookupOfRow(row, clock.now(), secretId);
+    logBroken(log, clientId, lookup);
     return lookup;
   }
 
-  async findSecret(clientId: string, secretId?: string): Promise<StoredSecret | undefined> {
-    if (!isStorable(clientId)) return undefined;
-    const row = await this.#rows.findSecret(clientId, secretId !== undefined);
-    if (row === undefined || row.clientSecret === null) return undefined;
-    return secretOfRow({ ...row, clientSecret: row.clientSecret }, this.#clock.now(), secretId);
+  async findSecret(clientId: string, secretId?: string): Promise<ClientSecret> {
+    return secretOfRow(await this.#rowOrDecoy(clientId), { clientId, secretId }, this.#parts.clock.now());
   }
 
-  async findWithKeys(clientId: string, kid?: string): Promise<ClientWithKeys> {
-    const row = isStorable(clientId) ? await this.#rows.findWithKeys(clientId) : undefined;
-    // A collation may ignore case.
-    const own = row?.own && row.clientId === clientId ? row : undefined;
-    return keysOfRow(own, row, this.#log, this.#clock.now(), kid);
+  async findKeys(clientId: string, kid?: string): Promise<ClientKeys> {
+    return keysOfRow(await this.#rowOrDecoy(clientId), { clientId, kid }, this.#parts.log);
+  }
+
+  /** Picks a decoy for each client id, needed or not. An id that no storage can have is looked up as an empty one. */
+  async #rowOrDecoy(clientId: string): Promise<CredentialRow> {
+    const { rows, pickDecoy } = this.#parts;
+    const decoy = pickDecoy(clientId, rows.highestId());
+    return (await rows.findCredentials(isStorable(clientId) ? clientId : '', decoy)) ?? NOBODY;
   }
 
   async findBySubject(identity: FederatedIdentity): Promise<readonly FederatedCandidate[]> {
     const { issuer, subject, clientId = '' } = identity;
     // A driver would send half a surrogate pair as U+FFFD, and PostgreSQL has no NUL. The look-up is made anyway, for a subject that no rule has.
     const isSendable = [issuer, subject, clientId].every((text) => text.isWellFormed() && !text.includes('\0'));
-    const rows = await this.#rows.findBySubject(...(isSendable ? ([issuer, subject, clientId] as const) : NO_SUBJECT));
-    const candidates = rows.flatMap((row) => candidatesOfRow(row, identity, this.#clock.now()));
-    for (const candidate of candidates) logBroken(this.#log, candidate.clientId, candidate.lookup);
+    const rows = await this.#parts.rows.findBySubject(
+      ...(isSendable ? ([issuer, subject, clientId] as const) : NO_SUBJECT),
+    );
+    const candidates = rows.flatMap((row) => candidatesOfRow(row, identity, this.#parts.clock.now()));
+    for (const candidate of candidates) logBroken(this.#parts.log, candidate.clientId, candidate.lookup);
     return candidates;
   }
 }

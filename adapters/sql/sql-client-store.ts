@@ -16,10 +16,11 @@ import type {
 } from '../../application/ports/client-store.ts';
 import { type ClientDetails, NO_DETAILS } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
+import { documentIn } from '../../domain/details-document.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { clientStatements, documentText, requireChanged, requireDetails } from './client-statements.ts';
+import { clientStatements, columnTexts, requireChanged, requireDetails } from './client-statements.ts';
 import type { SqlConnection, SqlDatabase } from './sql-database.ts';
 import { endTransaction, withConnection } from './transaction.ts';
 
@@ -66,11 +67,11 @@ export class SqlClientStore implements ClientStore {
   }
 
   add({ details = {}, ...client }: NewClient): Promise<StoredClient | undefined> {
-    const document = documentText(details);
+    const texts = columnTexts(details);
     return this.#transaction(async (connection, { insert, find, hasDetails }, note) => {
-      requireDetails(hasDetails, document);
+      requireDetails(hasDetails, texts);
       const { clientId, clientSecret, clientName, scope } = client;
-      const values = [clientId, clientSecret, clientName, scope, ...(hasDetails ? [document] : [])];
+      const values = [clientId, clientSecret, clientName, scope, ...(hasDetails ? Object.values(texts) : [])];
       const [record] = await connection.query<ClientRow>(insert, values);
       if (record === undefined) {
         requireChanged((await connection.query(find, [clientId])).length, 1);
@@ -88,7 +89,7 @@ export class SqlClientStore implements ClientStore {
 
   ownedBy(owner: string): Promise<readonly VersionedClient[]> {
     return this.#use(async (connection, { ownedBy, hasDetails }) => {
-      requireDetails(hasDetails, documentText({ owner }));
+      requireDetails(hasDetails, columnTexts({ owner }));
       const records = await connection.query<ClientRow>(ownedBy, [owner, OWNED_MAX]);
       return records.map((record) => this.#readVersion(record));
     });
@@ -144,10 +145,10 @@ export class SqlClientStore implements ClientStore {
         const after = { ...before, ...fields, details };
         if (isDeepStrictEqual(before, after)) return success(after);
         const { clientSecret, clientName, scope } = after;
-        const document = documentText(details);
-        requireDetails(hasDetails, document);
+        const texts = columnTexts(details);
+        requireDetails(hasDetails, texts);
         const isWritten = hasDetails && given !== undefined;
-        const values = [clientId, clientSecret, clientName, scope, ...(isWritten ? [document] : [])];
+        const values = [clientId, clientSecret, clientName, scope, ...(isWritten ? Object.values(texts) : [])];
         const changed = await connection.query(isWritten ? update.all : update.columns, values);
         requireChanged(changed.length, 1);
         note({ before, after });
@@ -210,13 +211,16 @@ export class SqlClientStore implements ClientStore {
   }
 
   #readVersion(record: ClientRow): VersionedClient {
-    const { clientSecret, clientName, scope, details } = record;
-    const version = hash('sha256', JSON.stringify([clientSecret, clientName, scope, details]), 'base64url');
+    const { clientSecret, clientName, scope, credentials, details } = record;
+    const columns = [clientSecret, clientName, scope, credentials, details];
+    const version = hash('sha256', JSON.stringify(columns), 'base64url');
     return { ...this.#read(record), version };
   }
 
-  #read({ details: document, ...client }: ClientRow): StoredClient {
-    const read = this.#readDetails(parseJson(document));
+  #read({ credentials, details, ...client }: ClientRow): StoredClient {
+    const document = documentIn(parseJson(credentials), parseJson(details));
+    if (!document.ok) return { ...client, details: NO_DETAILS, problem: `details: ${document.problem}` };
+    const read = this.#readDetails(document.value);
     if (read.ok) return { ...client, details: withKeyIds({ ...NO_DETAILS, ...read.value }) };
     return { ...client, details: NO_DETAILS, problem: `details: ${read.problem.join('; ')}` };
   }
@@ -253,9 +257,9 @@ function* partsOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
 }
 
 function plannedRow({ clientId, clientSecret, clientName, scope, details = {} }: PlannedClient, hasDetails: boolean) {
-  const document = documentText(details);
-  requireDetails(hasDetails, document);
-  return { client_id: clientId, client_secret: clientSecret, client_name: clientName, scope, details: document };
+  const texts = columnTexts(details);
+  requireDetails(hasDetails, texts);
+  return { client_id: clientId, client_secret: clientSecret, client_name: clientName, scope, ...texts };
 }
 
 function withKeyIds({ keys, ...details }: ClientDetails): StoredDetails {

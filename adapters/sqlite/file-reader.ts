@@ -46,7 +46,8 @@ export class FileReader implements Dependency {
   #identity = '';
   #fault: unknown = new Error('not open');
   #wasUsable = false;
-  #hasClient = true;
+  /** Of a row; null in an empty table. */
+  #highestId: number | null = 0;
   /** The reason that the log has of the fault that is there now. */
   #logged: string | undefined;
 
@@ -69,11 +70,16 @@ export class FileReader implements Dependency {
     return reader;
   }
 
+  /** The highest `id` of a client when the file was last looked at; 0 without one. */
+  get highestId(): number {
+    return this.#highestId ?? 0;
+  }
+
   readiness(): Readiness {
     if (this.#fault !== undefined) {
       return { ready: false, reason: problemIn(this.#fault) ?? { code: 'fault', text: messageOf(this.#fault) } };
     }
-    return { ready: true, ...(!this.#hasClient && { note: NO_CLIENT }) };
+    return { ready: true, ...(this.#highestId === null && { note: NO_CLIENT }) };
   }
 
   /** The rows of a statement that never changes, as they are stored now. Throws DependencyUnavailable. */
@@ -121,7 +127,8 @@ export class FileReader implements Dependency {
         this.#identity = identity;
       }
       schemaVersion(this.#database, this.#path, fix);
-      this.#hasClient = this.#database.prepare('select id from clients limit 1').get() !== undefined;
+      const { highest } = this.#database.prepare('select max(id) as highest from clients').get() ?? {};
+      this.#highestId = typeof highest === 'number' ? highest : null;
       for (const text of this.#texts) this.#prepare(text);
     } catch (fault) {
       this.#failed(fault);

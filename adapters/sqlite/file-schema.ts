@@ -5,6 +5,17 @@ import { MIGRATIONS } from './migrations.ts';
 /** In the header of each file of this service: "ccas" in ASCII. */
 export const APPLICATION_ID = 0x63636173;
 
+/** The `user_version` of a file that has had the first migration. Smaller numbers are of states before 1.0.0. */
+const FIRST_VERSION = 100;
+
+/** The `user_version` of a file that has had all of them. */
+export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;
+
+/** The migrations that a file of this version lacks. */
+export function migrationsAfter(version: number): typeof MIGRATIONS {
+  return MIGRATIONS.slice(Math.max(0, version - FIRST_VERSION + 1));
+}
+
 /** Without `strict`, a column may have a value of any type. */
 const FIND_FOREIGN_TABLE = `select name from pragma_table_list where schema = 'main' and name = 'clients' and not strict`;
 
@@ -20,7 +31,7 @@ export function readHeader(database: DatabaseSync) {
 }
 
 /**
- * How many migrations the file has had; 0 for an empty one. Throws FileUnusable if it belongs to another program, or has a newer
+ * The version of the file; 0 for an empty one. Throws FileUnusable if it belongs to another program, or has a newer
  * schema or a table or view in the place of one of these, or with a fix if it has not had all of them; and the faults of SQLite.
  */
 export function schemaVersion(database: DatabaseSync, path: string, fix?: string): number {
@@ -28,14 +39,18 @@ export function schemaVersion(database: DatabaseSync, path: string, fix?: string
   if (owner !== APPLICATION_ID && !isEmpty) {
     throw new FileUnusable(path, 'is the database of another program', 'correct DATABASE_FILE');
   }
-  if (version > MIGRATIONS.length) {
+  if (version > 0 && version < FIRST_VERSION) {
+    const fix = 'export its clients with the program that has written it, and import them into a new file';
+    throw new FileUnusable(path, 'was written by a version before 1.0.0', fix);
+  }
+  if (version > SCHEMA_VERSION) {
     throw new FileUnusable(path, 'has a newer schema', 'install the version of this service that has migrated it');
   }
   const foreign = database.prepare(FIND_FOREIGN_TABLE).get()?.['name'];
   if (foreign !== undefined) {
     throw new FileUnusable(path, `has a ${foreign} that this service has not created`, 'restore it from a backup');
   }
-  if (fix !== undefined && version !== MIGRATIONS.length)
+  if (fix !== undefined && version !== SCHEMA_VERSION)
     throw new FileUnusable(path, 'has no table clients, or an older schema', fix);
   return version;
 }

@@ -1,8 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { exists, MIGRATE, missing, storeFault } from './file-fault.ts';
-import { APPLICATION_ID, schemaVersion } from './file-schema.ts';
-import { MIGRATIONS } from './migrations.ts';
+import { APPLICATION_ID, migrationsAfter, SCHEMA_VERSION, schemaVersion } from './file-schema.ts';
 
 /** How long a program waits for another one that writes, in milliseconds. */
 export const BUSY_MS = 10_000;
@@ -69,12 +68,12 @@ export function openMigrated(
     }
     const opened = openToWrite(path);
     database = opened;
-    if (schemaVersion(opened, path, lacking === 'refuse' ? MIGRATE : undefined) === MIGRATIONS.length)
+    if (schemaVersion(opened, path, lacking === 'refuse' ? MIGRATE : undefined) === SCHEMA_VERSION)
       return { database, done: [] };
     const done = inTransaction(opened, () => {
-      const migrations = MIGRATIONS.slice(schemaVersion(opened, path));
+      const migrations = migrationsAfter(schemaVersion(opened, path));
       for (const statement of migrations.flatMap(({ statements }) => statements)) opened.exec(statement);
-      opened.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length}`);
+      opened.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`);
       return migrations.map(({ name }) => `Migrated: ${name}`);
     });
     return { database, done };
@@ -107,5 +106,5 @@ function pendingStatements(path: string): readonly string[] {
 }
 
 function statementsAfter(version: number): readonly string[] {
-  return MIGRATIONS.slice(version).flatMap(({ statements }) => statements.map((statement) => `${statement};`));
+  return migrationsAfter(version).flatMap(({ statements }) => statements.map((statement) => `${statement};`));
 }

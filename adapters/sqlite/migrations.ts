@@ -1,4 +1,6 @@
-const HAS_SUBJECTS = "new.details -> 'federated_subjects' is not null";
+const HAS_SUBJECTS = "new.credentials -> 'federated_subjects' is not null";
+
+const isObject = (column: string) => `check (json_valid(${column}) and json_type(${column}) = 'object')`;
 
 /** An entry without both texts is ignored, since neither may be null. */
 const subjectTrigger = (
@@ -9,12 +11,13 @@ const subjectTrigger = (
   delete from client_subjects where row_id = new.id;
   insert or ignore into client_subjects (issuer, subject, row_id) select
     case when type = 'object' then value ->> 'issuer' end, case when type = 'object' then value ->> 'subject' end, new.id
-    from json_each(new.details, '$.federated_subjects');
+    from json_each(new.credentials, '$.federated_subjects');
 end`;
 
 /**
  * Every migration, in order: a file has had as many as its `user_version` says. Texts are compared byte by byte, and no id of a
- * row is used again. The identities of other issuers are found in `client_subjects`, which triggers fill from `details`:
+ * row is used again. What authenticates a client stands in front, so that it is read without the pages of a long row. The identities of other issuers are
+ * found in `client_subjects`, which triggers fill from `credentials`:
  * SQLite has no index on the entries of a list.
  */
 export const MIGRATIONS: readonly { readonly name: string; readonly statements: readonly string[] }[] = [
@@ -25,9 +28,10 @@ export const MIGRATIONS: readonly { readonly name: string; readonly statements: 
   id integer primary key autoincrement,
   client_id text not null unique,
   client_secret text not null,
+  credentials text not null default '{}' ${isObject('credentials')},
   client_name text not null,
   scope text not null,
-  details text not null default '{}' check (json_valid(details) and json_type(details) = 'object')) strict`,
+  details text not null default '{}' ${isObject('details')}) strict`,
       `create table client_subjects (
   issuer text not null,
   subject text not null,
@@ -35,7 +39,7 @@ export const MIGRATIONS: readonly { readonly name: string; readonly statements: 
   primary key (issuer, subject, row_id)) without rowid`,
       'create index client_subjects_row on client_subjects (row_id)',
       subjectTrigger('insert', HAS_SUBJECTS),
-      subjectTrigger('update of details', `${HAS_SUBJECTS} or ${HAS_SUBJECTS.replace('new', 'old')}`),
+      subjectTrigger('update of credentials', `${HAS_SUBJECTS} or ${HAS_SUBJECTS.replace('new', 'old')}`),
     ],
   },
 ];

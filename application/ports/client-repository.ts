@@ -8,12 +8,29 @@ export type ClientLookup =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'broken'; readonly problem: RegistrationProblem };
 
-/** A client with its keys, expired ones too; none of an unknown one. */
-export type ClientWithKeys = { readonly keys: readonly ClientKey[] } & (
-  | { readonly isRegistered: false; readonly lookup: ClientLookup & { readonly kind: 'unknown' } }
-  /** What is registered is read at each access: only once an assertion is verified, since a long registration takes longer. */
-  | { readonly isRegistered: true; readonly lookup: Exclude<ClientLookup, { readonly kind: 'unknown' }> }
-);
+/** What a stranger makes a repository read: of the client, or of another one in the place of an unknown client. */
+interface ReadForStranger {
+  readonly isRegistered: boolean;
+}
+
+/** The stored secret that a presented one is compared with. What matches the secret of another client is refused all the same. */
+export interface ClientSecret extends ReadForStranger {
+  readonly secret: StoredSecret;
+}
+
+/** Keys, expired ones too. What verifies by the key of another client is refused all the same. */
+export interface ClientKeys extends ReadForStranger {
+  readonly keys: readonly ClientKey[];
+}
+
+/**
+ * Picks a registered client by a client id that is not registered: its row is read in the place of the missing one, so that the time of a
+ * refusal does not tell which clients exist. The same id has the same pick in all replicas that share a key.
+ *
+ * @param range the clients have numbers up to this one.
+ * @returns a number from 1 to `range`; 0 if that is 0.
+ */
+export type PickDecoy = (clientId: string, range: number) => number;
 
 /** `findBySubject` returns no more candidates than this. */
 export const FEDERATED_CANDIDATES_MAX = 20;
@@ -35,27 +52,24 @@ export interface FederatedCandidate {
  * The registered clients. Another program manages them; this service only reads. Each method reads what is stored now: a
  * new, changed or removed registration takes effect at the next request.
  *
- * Each method finds exactly this client id: case, accents and spaces count. It costs one look-up by a unique index, and
+ * Each method finds exactly this client id: case, accents and spaces count. It costs one look-up by indexes, and
  * throws DependencyUnavailable if storage does not answer in time. A client that could not be looked up is never `unknown`.
  *
  * A secret id, which stands in front of a presented secret, selects the client's secret of this id. Without an id, and if
  * no secret of this id is valid now, the client's secret without an id is selected.
  */
 export interface ClientRepository {
-  /** The whole registration, with the secret that the id selects. For a client that has authenticated, or whose secret is cached. */
+  /** The whole registration, with the secret that the id selects. For a client that has authenticated, now or earlier by this secret. */
   findByClientId(clientId: string, secretId?: string): Promise<ClientLookup>;
 
   /**
-   * Only the stored secret that the id selects, or undefined for an unknown client id. Takes the same time for an unknown id, and for a
-   * long registration as for a short one; details are read only for a secret id.
+   * Only the secret that the id selects. An unknown client id goes the whole way of a registered one, with the row of another client that
+   * its hash picks: read, parsed, and used by the caller.
    */
-  findSecret(clientId: string, secretId?: string): Promise<StoredSecret | undefined>;
+  findSecret(clientId: string, secretId?: string): Promise<ClientSecret>;
 
-  /**
-   * The registration and its keys, or with a `kid` those of that name, in one look-up, for `private_key_jwt`. An unknown id costs about
-   * as much (decision 0306): a key is read in its place.
-   */
-  findWithKeys(clientId: string, kid?: string): Promise<ClientWithKeys>;
+  /** The keys, or with a `kid` those of that name, for `private_key_jwt`. Otherwise as `findSecret`. */
+  findKeys(clientId: string, kid?: string): Promise<ClientKeys>;
 
   /**
    * The clients with a rule for exactly this issuer and subject, compared byte by byte, in the order of their ids; of more than

@@ -9,11 +9,12 @@ export interface SecretVerifier {
   readonly cost: number;
 
   /**
-   * Whether the presented secret is the stored one. Every refusal does the same work, whatever its reason, and also
-   * if there is no registration (`stored` is undefined, the verdict is `mismatch`): otherwise the time of a response
-   * would reveal which clients exist.
+   * Whether the presented secret is the stored one. Every refusal does the same work, whatever its reason, and also if the stored secret is
+   * that of another client, since this one is unknown: otherwise the time of a response would reveal which clients exist.
    *
    * Costs tens of milliseconds of a core. Call it in a slot of `VerificationSlots`.
+   *
+   * @param isRegistered false for the secret of another client, which matches nothing.
    */
-  verify(presented: string, stored: StoredSecret | undefined): Promise<SecretVerdict>;
+  verify(presented: string, stored: StoredSecret, isRegistered: boolean): Promise<SecretVerdict>;
 }

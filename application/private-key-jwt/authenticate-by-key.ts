@@ -20,7 +20,7 @@ import type { UseAssertion } from './use-assertion.ts';
 const KEPT_LONGER_SECONDS = 60;
 
 interface AuthenticateByKeyParts extends KeyAssertionPolicy {
-  readonly clients: Pick<ClientRepository, 'findWithKeys'>;
+  readonly clients: Pick<ClientRepository, 'findKeys' | 'findByClientId'>;
   readonly verifyAssertion: VerifyAssertion;
   readonly useAssertion: UseAssertion;
   readonly clock: Clock;
@@ -36,7 +36,8 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
 
   /**
    * What the assertion itself shows is refused first, without a look-up, and openly. A caller without a key of the client is refused
-   * after the same work, with or without a registration: one look-up and one verification. Only a verified
+   * after the same work, with or without a registration: one look-up and one verification, for an unknown client with the keys of another
+   * one. A verified assertion costs a second look-up. Only a verified
    * assertion of an enabled client is recorded as used, so nobody else can fill the store.
    */
   async execute(
@@ -49,14 +50,16 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
     const reason = refusalOfKeyAssertion(assertion, { now, audiences, maxLifetimeSeconds, clientId });
     if (reason !== undefined) return refusedOpenly(reason, keyAssertionExpectations(this.#parts, assertion));
 
-    const found = await clients.findWithKeys(sub, assertion.header.kid);
+    const found = await clients.findKeys(sub, assertion.header.kid);
     const current = found.keys.filter((key) => !hasExpired(key, now));
     const jwks = current.map(({ jwk }) => jwk);
     const isRegistered = async () => found.isRegistered;
     const verdict = await verifyAssertion.execute(assertion, jwks, { clientId: sub, caller, isRegistered });
     if (!found.isRegistered) return refused('client_unknown');
     if (verdict !== 'verified') return refused(REASON_OF_VERDICT[verdict], sub);
-    const { lookup } = found;
+    // Read only now: a stranger makes the service read no more than the keys.
+    const lookup = await clients.findByClientId(sub);
+    if (lookup.kind === 'unknown') return refused('client_unknown');
     if (lookup.kind === 'broken') return refused('registration_broken', sub);
     if (lookup.registration.isDisabled) return refused('client_disabled', sub);
 

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { createStateLog } from '../../adapters/log/state-log.ts';
+import { decoyPicker } from '../../adapters/secrets/decoy-picker.ts';
 import { readTextFileNow } from '../../adapters/system/read-text-file.ts';
 import type { DatabaseName } from '../../application/ports/telemetry.ts';
 import { sendOnlySecrets } from '../../domain/authentication-method.ts';
@@ -21,7 +23,11 @@ export async function storage(configuration: Configuration, core: Core): Promise
 }
 
 /** What a storage is opened with. @param dependency what the log names beside each change of its state. */
-export function needsOf({ settings, clients }: Configuration, core: Core, dependency?: DatabaseName): ServiceNeeds {
+export function needsOf(
+  { settings, clients, keySecrets }: Configuration,
+  core: Core,
+  dependency?: DatabaseName,
+): ServiceNeeds {
   const { DATABASE_URL, DATABASE_URL_FILE: urlFile, DATABASE_DEADLINE_MS: deadlineMs } = settings;
   const log = core.resolve(PARTS.log);
   const url = DATABASE_URL?.reveal() ?? '';
@@ -39,6 +45,7 @@ export function needsOf({ settings, clients }: Configuration, core: Core, depend
     needsDetails: !sendOnlySecrets(settings.CLIENT_AUTHENTICATION_METHODS),
     clock: core.resolve(PARTS.clock),
     ids: core.resolve(PARTS.ids),
+    pickDecoy: decoyPicker(keySecrets[0]?.decoyKey ?? randomBytes(32)),
     log: createStateLog(log, dependency && { dependency }),
   };
 }

@@ -10,9 +10,9 @@ const close = async () => {};
 
 /** Registrations in a file that is read at startup. Nothing else is kept. */
 export const memory: Storage = {
-  async openClients({ clients, clock, ids }) {
+  async openClients({ clients, clock, ids, pickDecoy }) {
     return {
-      clients: new InMemoryClientRepository(ids, clock, clients),
+      clients: new InMemoryClientRepository({ ids, clock, pickDecoy }, clients),
       hasPlainSecrets: true,
       ...(clients.length === 0 && { dependency: { name: 'clients file', readiness: () => EMPTY, close } }),
     };

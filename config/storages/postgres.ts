@@ -14,9 +14,9 @@ import type { Storage } from './storage.ts';
 
 /** Registrations, keys and used assertions in tables of PostgreSQL, each with its own pool. */
 export const postgres: Storage = {
-  async openClients({ database, poolSize, needsDetails, log, clock }) {
+  async openClients({ database, poolSize, needsDetails, log, clock, pickDecoy }) {
     const { rows, ...opened } = await openClientRows({ ...database, poolSize }, log, needsDetails);
-    return { clients: new SqlClientRepository(rows, log, clock), ...opened };
+    return { clients: new SqlClientRepository({ rows, log, clock, pickDecoy }), ...opened };
   },
 
   async openKeyRing({ database, log }) {

@@ -17,13 +17,13 @@ const ONE_CONNECTION = () => ({ open: 1, max: 1, idle: 1, waiting: 0 });
 
 /** Registrations in a file of SQLite, and the key ring in another one beside it. */
 export const sqlite: Storage = {
-  async openClients({ file, clock, log, database }) {
+  async openClients({ file, clock, log, database, pickDecoy }) {
     const { rows, ...opened } = await openClientRows(
       file,
       log,
       database.measure?.('client repository', ONE_CONNECTION),
     );
-    return { clients: new SqlClientRepository(rows, log, clock), ...opened };
+    return { clients: new SqlClientRepository({ rows, log, clock, pickDecoy }), ...opened };
   },
 
   async openKeyRing({ file, database: { mayCreate = true } }) {

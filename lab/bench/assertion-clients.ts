@@ -61,7 +61,7 @@ export function signingClients(): AssertionClients {
     register: (clients) => clients.map((client) => ({ ...client, jwks: { keys: [jwk] } })),
     async insert(databaseUrl, clients) {
       const ids = clients.filter((client) => 'jwks' in client).map(({ client_id }) => client_id);
-      const text = `update clients set details = $1 where client_id = any($2)`;
+      const text = `update clients set credentials = $1 where client_id = any($2)`;
       await runAt(databaseUrl, text, [{ jwks: { keys: [jwk] } }, ids]);
       await runAt(databaseUrl, 'vacuum analyze clients');
     },
@@ -110,8 +110,8 @@ export async function workloads(
       const ids = clients.filter((client) => 'federated_subjects' in client).map(({ client_id }) => client_id);
       for (const id of ids) {
         const rule = { issuer: PLATFORM, subject: subjectOf(id), claims: conditionsOf(id) };
-        const details = { federated_subjects: [rule] };
-        await runAt(databaseUrl, 'update clients set details = $1 where client_id = $2', [details, id]);
+        const credentials = { federated_subjects: [rule] };
+        await runAt(databaseUrl, 'update clients set credentials = $1 where client_id = $2', [credentials, id]);
       }
     },
     bodyOf(id) {

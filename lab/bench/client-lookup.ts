@@ -1,8 +1,9 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
-import { CLIENTS, FIND_CLIENTS } from '../../adapters/postgres/client-entity.ts';
+import { CLIENTS, lookUpStatements } from '../../adapters/postgres/client-entity.ts';
 import { clientRows } from '../../adapters/postgres/postgres-client-rows.ts';
 import { openTable } from '../../adapters/postgres/table.ts';
+import { decoyPicker } from '../../adapters/secrets/decoy-picker.ts';
 import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
 import { SystemClock } from '../../adapters/system/system.ts';
 import { DatabaseServer } from '../../tests/support/database-server.ts';
@@ -20,7 +21,12 @@ const server = await DatabaseServer.create();
 const url = server.urlOf('postgres', 'postgres');
 const options = { url, poolSize: POOL_SIZE, deadlineMs: 5_000 };
 const table = await openTable('client repository', CLIENTS, options, () => {});
-const repository = new SqlClientRepository(clientRows(table.runner), () => {}, new SystemClock());
+const repository = new SqlClientRepository({
+  rows: clientRows(table),
+  log: () => {},
+  clock: new SystemClock(),
+  pickDecoy: decoyPicker(new Uint8Array(32)),
+});
 const orm = new MikroORM({
   entities: [CLIENTS.schema],
   dbName: 'postgres',
@@ -28,6 +34,7 @@ const orm = new MikroORM({
   pool: { max: POOL_SIZE },
   driverOptions: { connectionString: url },
 });
+const { findClients: FIND_CLIENTS } = lookUpStatements(true);
 const pool = new pg.Pool({ connectionString: url, max: POOL_SIZE });
 
 const METHODS: Readonly<Record<string, Find>> = {

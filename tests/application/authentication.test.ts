@@ -46,6 +46,7 @@ import { VerifyAssertion } from '../../application/verify-assertion.ts';
 import { ClientAssertion } from '../../domain/client-assertion.ts';
 import { type FederatedSubject, type NamedSecret, NO_DETAILS } from '../../domain/client-details.ts';
 import { ClientRegistration, type NewClient } from '../../domain/client-registration.ts';
+import { columnsOf, type DetailsDocument } from '../../domain/details-document.ts';
 import { TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import type { RefusalReason } from '../../domain/refusal.ts';
@@ -55,6 +56,7 @@ import { heldSlot, settled } from '../contracts/verification-slots.ts';
 import { A_CALLER } from '../support/a-caller.ts';
 import { compactJws, generateSigningKey, parsed, type Seal } from '../support/assertions.ts';
 import { authenticateBySecretWith, watchedBcrypt } from '../support/authentication.ts';
+import { pickDecoy } from '../support/decoys.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { REGISTERED_CLIENT as CLIENT, REGISTERED_CLIENT, REGISTERED_SECRET } from '../support/registered-client.ts';
 import { until } from '../support/until.ts';
@@ -172,9 +174,10 @@ describe('the row of a client', () => {
   const JWK = generateSigningKey('ES256').jwk;
   const RULE = { issuer: 'https://issuer.test', subject: 'workload', claims: { '/repository_id': '1' } };
 
-  function rowOf(details: object = {}, more: Partial<ClientRow> = {}): ClientRow {
+  function rowOf(document: DetailsDocument = {}, more: Partial<ClientRow> = {}): ClientRow {
     const columns = { id: '7', clientId: 'billing', clientSecret, clientName: 'Billing', scope: 'read' };
-    return { ...columns, details: JSON.stringify(details), ...more };
+    const { credentials, details } = columnsOf(document);
+    return { ...columns, credentials: JSON.stringify(credentials), details: JSON.stringify(details), ...more };
   }
 
   /** Logs lines into a list. */
@@ -185,7 +188,7 @@ describe('the row of a client', () => {
 
   it('is a registration, with what its details say about tokens', () => {
     const resources = ['https://api.example'];
-    const details = { resources, claims: { tenant: 'acme' }, token_lifetime_seconds: 60, other: 1 };
+    const details = { resources, claims: { tenant: 'acme' }, token_lifetime_seconds: 60 };
     const columns = { id: '7', clientId: 'billing', clientName: 'Billing' };
     expect(lookupOfRow(rowOf(details), NOW)).toMatchObject({
       kind: 'found',
@@ -206,10 +209,11 @@ describe('the row of a client', () => {
     const row = rowOf({ secrets: [{ secret_id: 'a', client_secret: ANOTHER, expires_at: NOW + 1 }] });
     const lookup = lookupOfRow(row, now, id);
     expect(lookup.kind === 'found' && lookup.registration.clientSecret.reveal()).toBe(expected);
-    expect(secretOfRow(row, now, id).reveal()).toBe(expected);
+    expect(secretOfRow(row, { clientId: 'billing', secretId: id }, now).secret.reveal()).toBe(expected);
   });
 
   it.each([
+    ['credentials', 'credentials that are too long to read', { credentials: 'null' }, /^must be an object of moderate/],
     ['details', 'details that are too long to read', { details: 'null' }, /^must be an object of moderate size$/],
     ['scope', 'no scope', { scope: '' }, /^must be one or more scope tokens/],
     ['claims', 'claims that no token can have', { details: '{"claims":[]}' }, /^must be an object$/],
@@ -234,28 +238,26 @@ describe('the row of a client', () => {
         ],
       },
     });
-    expect(keysOfRow(row, undefined, log, NOW)).toMatchObject({
-      lookup: { kind: 'found', registration: { clientId: 'billing' } },
+    expect(keysOfRow(row, { clientId: 'billing', kid: undefined }, log)).toEqual({
+      isRegistered: true,
       keys: [{ jwk: JWK, expires_at: 5 }],
     });
     const rule = expect.stringContaining('private or a symmetric key');
     expect(lines).toEqual([{ event: 'registration_broken', client_id: 'billing', field: 'jwks', rule }]);
   });
 
-  it('that is missing has no keys, whatever was read in its place, and is not logged', () => {
+  it('of another client, in the place of one that is unknown, has its keys read, and is not logged', () => {
     const { lines, log } = logged();
-    for (const other of [undefined, rowOf({ jwks: { keys: [JWK, { kty: 'oct' }] } })]) {
-      expect(keysOfRow(undefined, other, log, NOW)).toMatchObject({
-        isRegistered: false,
-        lookup: { kind: 'unknown' },
-        keys: [],
-      });
-    }
+    const row = rowOf({ jwks: { keys: [JWK, { kty: 'oct' }] } });
+    const found = keysOfRow(row, { clientId: 'nobody', kid: undefined }, log);
+    expect(found).toEqual({ isRegistered: false, keys: [{ jwk: JWK }] });
     expect(lines).toEqual([]);
   });
 
   it('has the conditions of its rules for an identity, if they can be read', () => {
-    const row = rowOf({ federated_subjects: [RULE, { ...RULE, claims: 7 }, { ...RULE, subject: 'another' }] });
+    const row = rowOf({
+      federated_subjects: [RULE, { ...RULE, claims: 7 as never }, { ...RULE, subject: 'another' }],
+    });
     const lookup = { kind: 'found', registration: expect.objectContaining({ clientId: 'billing' }) };
     expect(candidatesOfRow(row, RULE, NOW)).toEqual([
       { clientId: 'billing', lookup, claims: RULE.claims },
@@ -272,7 +274,7 @@ describe('AuthenticateBySecret', () => {
   function world() {
     const calls: string[] = [];
     const clock = new FixedClock();
-    const repository = new InMemoryClientRepository(new RandomIdGenerator(), clock);
+    const repository = new InMemoryClientRepository({ ids: new RandomIdGenerator(), clock, pickDecoy });
     const queue = new VerificationQueue();
     const attempts = new AttemptLimiter({ failuresPerMinute: FAILURES });
     const clients: Pick<ClientRepository, 'findByClientId' | 'findSecret'> = {
@@ -295,7 +297,7 @@ describe('AuthenticateBySecret', () => {
           return queue.run(request, verify, isRight);
         },
       },
-      secrets: watchedBcrypt((stored) => calls.push(stored === undefined ? 'verify against nothing' : 'verify')),
+      secrets: watchedBcrypt((isRegistered) => calls.push(isRegistered ? 'verify' : 'verify against another one')),
     });
     repository.add(CLIENT);
     repository.add({ ...CLIENT, clientId: 'locked', clientSecret: '!locked' });
@@ -378,10 +380,10 @@ describe('AuthenticateBySecret', () => {
     expect(calls).toEqual([]);
   });
 
-  it('verifies the secret of an unknown client against nothing', async () => {
+  it('verifies the secret of an unknown client against that of another one, which never matches', async () => {
     const { authenticateClient, calls } = world();
     await authenticateClient.execute({ clientId: 'nobody', clientSecret: REGISTERED_SECRET }, A_CALLER);
-    expect(calls).toEqual(['acquire a slot', 'look up the secret of nobody', 'verify against nothing']);
+    expect(calls).toEqual(['acquire a slot', 'look up the secret of nobody', 'verify against another one']);
   });
 
   it('verifies a secret again after each refusal', async () => {
@@ -605,7 +607,11 @@ describe('AuthenticateBySecret', () => {
   it('frees the slot, does not count the attempt, and passes the fault on if the verification fails', async () => {
     const queue = new VerificationQueue();
     const attempts = new AttemptLimiter({ failuresPerMinute: FAILURES });
-    const repository = new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock());
+    const repository = new InMemoryClientRepository({
+      ids: new RandomIdGenerator(),
+      clock: new FixedClock(),
+      pickDecoy,
+    });
     const broken: SecretVerifier = { cost: 4, verify: () => Promise.reject(new TypeError('a bug')) };
     const parts = { clients: repository, slots: queue, secrets: broken, attempts };
     const authenticateClient = authenticateBySecretWith(parts);
@@ -871,15 +877,19 @@ describe('AuthenticateByKey', () => {
       registered('scopeless', { scope: '' }),
       REGISTERED_CLIENT,
     ];
-    const repository = new InMemoryClientRepository(new RandomIdGenerator(), clock, clients);
+    const repository = new InMemoryClientRepository({ ids: new RandomIdGenerator(), clock, pickDecoy }, clients);
     const verifier = new NodeCryptoAssertionVerifier();
     const store = new InMemoryUsedAssertions(clock, limits);
     const authenticate = new AuthenticateByKey({
       maxLifetimeSeconds: 300,
       clients: {
-        findWithKeys(clientId) {
+        findKeys(clientId, kid) {
+          calls.push('look up keys');
+          return repository.findKeys(clientId, kid);
+        },
+        findByClientId(clientId) {
           calls.push('look up');
-          return repository.findWithKeys(clientId);
+          return repository.findByClientId(clientId);
         },
       },
       verifyAssertion: new VerifyAssertion(
@@ -1007,7 +1017,7 @@ describe('AuthenticateByKey', () => {
       const response = await authenticate.execute(presented(assertionOf(claims, header, seal)));
       const problem = { code: 'invalid_client', reason, ...(clientId && { clientId }) };
       expect(response).toEqual({ ok: false, problem });
-      expect(calls).toEqual(['look up', 'verify']);
+      expect(calls).toEqual(['look up keys', 'verify']);
       expect(store.load.used).toBe(0);
     },
   );
@@ -1189,7 +1199,11 @@ describe('AuthenticateByIdentity', () => {
     }
   }
 
-  const repository = new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock(NOW));
+  const repository = new InMemoryClientRepository({
+    ids: new RandomIdGenerator(),
+    clock: new FixedClock(NOW),
+    pickDecoy,
+  });
   const add = (
     clientId: string,
     subjects: readonly FederatedSubject[],

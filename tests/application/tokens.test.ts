@@ -19,6 +19,7 @@ import { TokenPolicy, type TokenPolicyOptions } from '../../domain/token-policy.
 import { A_CALLER } from '../support/a-caller.ts';
 import { authenticateBySecretWith, watchedBcrypt } from '../support/authentication.ts';
 import { CLAIMS } from '../support/claims.ts';
+import { pickDecoy } from '../support/decoys.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { freshKeyRing } from '../support/fresh-key-ring.ts';
 import { InMemoryAuditLog } from '../support/in-memory-audit-log.ts';
@@ -68,7 +69,7 @@ describe('tokens that are issued', () => {
     const ids = new RandomIdGenerator();
     const clock = new FixedClock(NOW);
     const auditLog = new InMemoryAuditLog(auditNeed);
-    const repository = new InMemoryClientRepository(ids, clock);
+    const repository = new InMemoryClientRepository({ ids, clock, pickDecoy });
     repository.add({ ...CLIENT, ...client, details: { resources } });
     const counted: Pick<ClientRepository, 'findByClientId' | 'findSecret'> = {
       findByClientId(clientId) {

@@ -77,7 +77,7 @@ describe('the doctor of a database', () => {
     const [problem] = await found('problem', /may not read/);
     expect(problem?.text).toContain('the database role may not read the columns id, client_id');
     expect(problem?.fix).toBe(
-      `grant select (id, client_id, client_secret, client_name, scope, details) on clients to ${role.name};`,
+      `grant select (id, client_id, client_secret, client_name, scope, credentials, details) on clients to ${role.name};`,
     );
     await database.query(problem?.fix ?? '');
     expect(await found('problem', /./)).toEqual([]);

@@ -14,7 +14,7 @@ export function describeSecretVerifier(name: string, fresh: () => SecretVerifier
       'matches %j with itself',
       async (secret) => {
         const { verifier, store } = fresh();
-        expect(await verifier.verify(secret, await store(secret))).toBe('match');
+        expect(await verifier.verify(secret, await store(secret), true)).toBe('match');
       },
     );
 
@@ -26,19 +26,21 @@ export function describeSecretVerifier(name: string, fresh: () => SecretVerifier
       ['a'.repeat(72), 'a'.repeat(71)],
     ])('does not match %j with %j', async (stored, presented) => {
       const { verifier, store } = fresh();
-      expect(await verifier.verify(presented, await store(stored))).toBe('mismatch');
+      expect(await verifier.verify(presented, await store(stored), true)).toBe('mismatch');
     });
 
-    it('matches nothing if there is no stored secret', async () => {
-      expect(await fresh().verifier.verify('a-secret', undefined)).toBe('mismatch');
+    it.each(['a-secret', 'another-secret'])('never matches %j with the secret of another client', async (presented) => {
+      const { verifier, store } = fresh();
+      expect(await verifier.verify(presented, await store('a-secret'), false)).toBe('mismatch');
+      expect(await verifier.verify(presented, StoredSecret.parse('*'), false)).toBe('mismatch');
     });
 
     it.each(['', `${'a'.repeat(72)}b`, 'a-secret\0', 'a-secret\0b', '\0'])(
       'finds the presented secret %j unusable',
       async (presented) => {
         const { verifier, store } = fresh();
-        expect(await verifier.verify(presented, await store('a'.repeat(72)))).toBe('unusable_presented');
-        expect(await verifier.verify(presented, await store('a-secret'))).toBe('unusable_presented');
+        expect(await verifier.verify(presented, await store('a'.repeat(72)), true)).toBe('unusable_presented');
+        expect(await verifier.verify(presented, await store('a-secret'), true)).toBe('unusable_presented');
       },
     );
 
@@ -52,7 +54,7 @@ export function describeSecretVerifier(name: string, fresh: () => SecretVerifier
     ])('matches nothing with the stored %j', async (encoded) => {
       const { verifier } = fresh();
       for (const presented of ['a-secret', encoded]) {
-        expect(await verifier.verify(presented, StoredSecret.parse(encoded))).toBe('unusable_stored');
+        expect(await verifier.verify(presented, StoredSecret.parse(encoded), true)).toBe('unusable_stored');
       }
     });
   });

@@ -107,7 +107,7 @@ describe('private_key_jwt', () => {
       await using first = services[0].program;
       await using second = services[1].program;
       await database.query(
-        `insert into clients (client_id, client_secret, client_name, scope, details) values ($1, '*', 'name', 'read', $2)`,
+        `insert into clients (client_id, client_secret, client_name, scope, credentials) values ($1, '*', 'name', 'read', $2)`,
         [CLIENT.client_id, { jwks: CLIENT.jwks }],
       );
       const [one, two] = services.map(({ url }) => url);
@@ -320,18 +320,20 @@ describe('federated_jwt', () => {
       settings(issuers, { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: database.url, CLIENTS_FILE: '', ...PATIENT });
 
     it('needs the column of npm run migrate, and says so', async () => {
-      await database.query(`${CREATE_CLIENTS}; alter table clients drop column details`);
+      await database.query(`${CREATE_CLIENTS}; alter table clients drop column credentials, drop column details`);
       const environment = {
         ...(await onPostgres()),
         PORT: '0',
         MANAGEMENT_PORT: '0',
         BASE_URL: AUDIENCE,
       };
-      await expect(start(environment)).rejects.toThrow('table clients lacks the column details: run npm run migrate');
+      await expect(start(environment)).rejects.toThrow(
+        'table clients lacks the column credentials, details: run npm run migrate',
+      );
       const { exitCode, stderr } = await explain(environment, 'x');
       expect([exitCode, stderr]).toEqual([
         3,
-        'The database cannot be used: table clients lacks the column details: run npm run migrate\n',
+        'The database cannot be used: table clients lacks the column credentials, details: run npm run migrate\n',
       ]);
     });
 

@@ -4,17 +4,18 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
+import { columnTexts } from '../../adapters/sql/client-statements.ts';
 import type { ClientRow } from '../../application/client-lookup.ts';
 import { manageClients } from '../../config/programs/clients-program.ts';
 import { inspectService } from '../../config/programs/doctor.ts';
 import { migrateTables } from '../../config/programs/migrate-tables.ts';
 import { startFromEnvironment } from '../../config/service.ts';
-import { documentOf } from '../../domain/details-document.ts';
 import { clientsInProcess, type RunClients } from '../adapters/cli/clients-program.ts';
 import { A_CLIENT, describeClientRepository, type NewClient } from '../contracts/client-repository.ts';
 import { FolderClientRepository, fileOf } from '../support/another-storage/folder-client-repository.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { clientsTable } from '../support/clients-table.ts';
+import { pickDecoy } from '../support/decoys.ts';
 import { FixedClock } from '../support/fixed-clock.ts';
 import { freePort } from '../support/free-port.ts';
 import { requestToken, send } from '../support/http.ts';
@@ -32,8 +33,14 @@ import { ruleOf, WorkloadIssuer } from '../support/workload-issuer.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 
 async function store(folder: string, { clientId, clientSecret, clientName, scope, details }: NewClient) {
-  const document = JSON.stringify(documentOf(details ?? {}));
-  const stored: ClientRow = { id: randomUUID(), clientId, clientSecret, clientName, scope, details: document };
+  const stored: ClientRow = {
+    id: randomUUID(),
+    clientId,
+    clientSecret,
+    clientName,
+    scope,
+    ...columnTexts(details ?? {}),
+  };
   await writeFile(fileOf(folder, clientId), JSON.stringify(stored));
 }
 
@@ -44,10 +51,10 @@ describeClientRepository('FolderClientRepository', async () => {
     await writeFile(fileOf(folder, clientId), JSON.stringify({ ...stored, ...changes }));
   };
   return {
-    repository: new FolderClientRepository(folder, new FixedClock()),
+    repository: new FolderClientRepository(folder, new FixedClock(), pickDecoy),
     add: (client) => store(folder, client),
     change: (clientId, { details: _details, ...changes }) => rewrite(clientId, { id: randomUUID(), ...changes }),
-    setDetails: (clientId, details) => rewrite(clientId, { details: JSON.stringify(documentOf(details)) }),
+    setDetails: (clientId, details) => rewrite(clientId, columnTexts(details)),
     remove: (clientId) => rm(fileOf(folder, clientId)),
     close: () => rm(folder, { recursive: true }),
   };
@@ -82,7 +89,7 @@ describe('a storage that is added as docs/adding-a-storage.md says', () => {
       `import { FolderClientRepository } from '../../adapters/folder/folder-client-repository.ts';
       import type { Storage } from './storage.ts';
       export const folder: Storage = {
-        openClients: async ({ file, clock }) => ({ clients: new FolderClientRepository(file, clock) }),
+        openClients: async ({ file, clock, pickDecoy }) => ({ clients: new FolderClientRepository(file, clock, pickDecoy) }),
       };`,
     );
     await edit(

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
+import { columnsOf, type DetailsDocument } from '../../domain/details-document.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { Balancer } from '../support/balancer.ts';
 import { DatabaseServer } from '../support/database-server.ts';
@@ -154,11 +155,14 @@ afterAll(async () => {
 });
 
 async function addClients(): Promise<void> {
-  const add = (clientId: string, secret: string, details: object) =>
-    server.query(
-      `insert into clients (client_id, client_secret, client_name, scope, details) values ($1, $2, 'a name', 'read', $3)`,
-      [clientId, secret, details],
+  const add = (clientId: string, secret: string, document: DetailsDocument) => {
+    const { credentials, details } = columnsOf(document);
+    return server.query(
+      `insert into clients (client_id, client_secret, client_name, scope, credentials, details)
+        values ($1, $2, 'a name', 'read', $3, $4)`,
+      [clientId, secret, credentials, details],
     );
+  };
   await add(REGISTERED_CLIENT.clientId, REGISTERED_CLIENT.clientSecret, {
     resources: [RESOURCE],
     secrets: [{ secret_id: 'an-id', name: 'name', client_secret: ENCODED_WITH_ID }],

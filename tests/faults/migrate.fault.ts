@@ -9,6 +9,7 @@ import { runInProcess } from '../support/run-in-process.ts';
 import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { until } from '../support/until.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -118,7 +119,7 @@ describe('npm run migrate', () => {
   it('does not disturb a service that runs: it goes on with its one secret for each client, also while it finds the new column', async () => {
     const other = await createTestDatabase();
     const settings = { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: other.url, CLIENT_SECRET_COST: '4' };
-    await other.query(`${CREATE_CLIENTS}; alter table clients drop column details`);
+    await other.query(`${CREATE_CLIENTS}; alter table clients drop column credentials, drop column details`);
     const service = await startServiceProcess(settings);
     await clientsTable(other).add({ ...A_CLIENT, clientSecret: await bcrypt.hash('an-id.its-secret', 4) });
     const ask = () =>
@@ -141,15 +142,15 @@ describe('npm run migrate', () => {
     await other.drop();
   });
 
-  it('changes nothing of a table clients that another application may own, except that it adds the column details', async () => {
+  it('changes nothing of a table clients that another application may own, except that it adds its columns', async () => {
     await database.query('drop table clients');
-    await database.query(`create table clients (id text, client_id text not null unique, client_secret text not null,
+    await database.query(`create table clients (id integer not null, client_id text not null unique, client_secret text not null,
       client_name text not null, scope text not null, ours integer)`);
     expect((await migrate(database.url)).exitCode).toBe(0);
     const columns = await database.query(`select column_name::text as name from information_schema.columns
       where table_name = 'clients' order by ordinal_position`);
     const given = ['id', 'client_id', 'client_secret', 'client_name', 'scope', 'ours'];
-    expect(columns.map(({ name }) => name)).toEqual([...given, 'details']);
+    expect(columns.map(({ name }) => name)).toEqual([...given, 'credentials', 'details']);
   });
 
   describe('with --grant-to', () => {
@@ -231,7 +232,7 @@ describe('npm run migrate', () => {
     it('names the statements that the owner has to run if clients belongs to another role', async () => {
       const other = await createTestDatabase();
       const [owner, migrator, service] = [await other.createRole(), await other.createRole(), await other.createRole()];
-      await other.query(`${CREATE_CLIENTS}; alter table clients drop column details;
+      await other.query(`${CREATE_CLIENTS}; alter table clients drop column credentials, drop column details;
         alter table clients owner to ${owner.name}; grant create, usage on schema public to ${migrator.name}, ${owner.name}`);
       const args = ['--grant-to', service.name];
       const refusedWith = async (options: readonly string[]) => {
@@ -241,7 +242,7 @@ describe('npm run migrate', () => {
       };
       const statements = await refusedWith(args);
       expect(statements).toMatch(
-        /alter table clients add column details .*; create index .*; grant select \(id, .*\) on clients to ".*";/,
+        /alter table clients add column credentials .*; create index .*; comment on .*; grant select \(id, .*\) on clients to ".*";/,
       );
       // As the warning of a role that may not pass on its privileges, which PostgreSQL takes for a success.
       await other.query(`grant select on clients to ${migrator.name}`);
@@ -259,7 +260,7 @@ describe('npm run migrate', () => {
       const refused = await migrate(url, args);
       expect([refused.exitCode, refused.stderr]).toEqual([3, expect.stringContaining('create schema "auth";')]);
       await other.query(`create schema auth;
-        create table auth.clients (id bigint, client_id text not null unique, client_secret text not null,
+        create table auth.clients (id bigint not null, client_id text not null unique, client_secret text not null,
           client_name text not null, scope text not null)`);
       const { stdout } = await migrate(url, [...args, '--dry-run']);
       expect(stdout.match(/usage on schema/g)).toHaveLength(1);
@@ -269,7 +270,7 @@ describe('npm run migrate', () => {
     it('needs no restart: a service that runs without the column uses it, also with a role that may read only columns', async () => {
       const other = await createTestDatabase();
       const role = await other.createRole();
-      await other.query(`${CREATE_CLIENTS}; alter table clients drop column details`);
+      await other.query(`${CREATE_CLIENTS}; alter table clients drop column credentials, drop column details`);
       await other.query(`grant select (id, client_id, client_secret, client_name, scope) on clients to ${role.name}`);
       const service = await startServiceProcess({ CLIENT_REPOSITORY: 'postgres', DATABASE_URL: role.url });
       await clientsTable(other).add({ ...A_CLIENT, clientSecret: await bcrypt.hash('a-secret', 4) });
@@ -278,7 +279,8 @@ describe('npm run migrate', () => {
       expect(await ask()).toBe(400);
       expect((await migrate(other.url)).exitCode).toBe(0);
       await clientsTable(other).setDetails(A_CLIENT.clientId, { resources: ['urn:api'] });
-      expect(await ask()).toBe(200);
+      // The service looks once a second whether the columns are there.
+      await until(async () => (await ask()) === 200, 'the columns are used');
       await service.program[Symbol.asyncDispose]();
       await other.drop();
     });

@@ -74,7 +74,7 @@ beforeAll(async () => {
   await server.query(`grant select on all tables in schema public to ${ROLE}`);
   await server.query(`grant insert, update, delete on key_ring, used_assertions to ${ROLE}`);
   await server.query(
-    `insert into clients (client_id, client_secret, client_name, scope, details)
+    `insert into clients (client_id, client_secret, client_name, scope, credentials)
       values ('signing-client', '*', 'name', 'read', $1)`,
     [{ jwks: { keys: [{ ...KEY.jwk, kid: 'the-key' }] } }],
   );

@@ -66,7 +66,7 @@ beforeEach(async () => {
   issuersFile = join(folder, 'issuers.json');
   const trusted = { issuer: PLATFORM.issuer, jwks: { keys: [PLATFORM.key.jwk()] }, preset: 'none' };
   await writeFile(issuersFile, JSON.stringify([trusted]), { mode: 0o600 });
-  await runAt(url, `update clients set details = details || $1 where client_id = 'a'`, [
+  await runAt(url, `update clients set credentials = credentials || $1 where client_id = 'a'`, [
     { federated_subjects: [{ issuer: PLATFORM.issuer, subject: 'workload', claims: {} }] },
   ]);
   await add('signing', '--method', 'private_key_jwt', '--jwks', join(folder, 'keys.json'));

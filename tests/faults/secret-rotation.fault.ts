@@ -71,7 +71,7 @@ describe('the rotation of a secret, with registrations in PostgreSQL', () => {
     expect(new Set([...one.statuses, ...two.statuses])).toEqual(new Set([200]));
     expect([await statusOf(first), await statusOf(second), await statusOf(third)]).toEqual([401, 200, 200]);
 
-    await database.query(`update clients set details = jsonb_set(details, '{secrets,0,expires_at}', '1')`);
+    await database.query(`update clients set credentials = jsonb_set(credentials, '{secrets,0,expires_at}', '1')`);
     expect([await statusOf(second), await statusOf(third)]).toEqual([401, 200]);
     await clients(['disable', 'billing']);
     expect(await statusOf(third)).toBe(401);

@@ -37,9 +37,9 @@ describe('the time of a refusal, with a planted difference', () => {
   const verifier = new BcryptSecretVerifier({ cost: COST, costMax: COST, onCostFound: () => {} });
   const service = timedService({
     cost: COST,
-    async verify(presented, stored) {
-      if (stored === undefined) await bcrypt.hash('another-secret', COST);
-      return verifier.verify(presented, stored);
+    async verify(presented, stored, isRegistered) {
+      if (!isRegistered) await bcrypt.hash('another-secret', COST);
+      return verifier.verify(presented, stored, isRegistered);
     },
   });
 

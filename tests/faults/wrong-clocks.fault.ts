@@ -110,7 +110,7 @@ describe('the clock of the database that jumps ahead by two hours, and back', ()
     await migrateDatabase(database.url);
     const key = generateSigningKey('ES256');
     await database.query(
-      `insert into clients (client_id, client_secret, client_name, scope, details)
+      `insert into clients (client_id, client_secret, client_name, scope, credentials)
         values ('signing', '*', 'name', 'read', $1)`,
       [{ jwks: { keys: [key.jwk] } }],
     );

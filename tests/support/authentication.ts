@@ -5,14 +5,14 @@ import { AuthenticateBySecret, type AuthenticateBySecretParts } from '../../appl
 import { UNLIMITED_ATTEMPTS } from '../../application/ports/attempts.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
 
-/** BCrypt at the lowest cost. Calls `onVerify` with the stored secret that it compares with. */
-export function watchedBcrypt(onVerify: (stored: Parameters<SecretVerifier['verify']>[1]) => void): SecretVerifier {
+/** BCrypt at the lowest cost. Calls `onVerify` with whether it compares with the secret of the client itself. */
+export function watchedBcrypt(onVerify: (isRegistered: boolean) => void): SecretVerifier {
   const bcrypt = new BcryptSecretVerifier({ cost: 4, costMax: 14 });
   return {
     cost: bcrypt.cost,
-    verify(presented, stored) {
-      onVerify(stored);
-      return bcrypt.verify(presented, stored);
+    verify(presented, stored, isRegistered) {
+      onVerify(isRegistered);
+      return bcrypt.verify(presented, stored, isRegistered);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { BRING_BACK } from '../../../application/client-lookup.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import { CLIENTS, HAS_DETAILS } from '../client-entity.ts';
+import { CLIENTS, HAS_OWN_COLUMNS } from '../client-entity.ts';
 import type { Connection } from '../connection.ts';
 import { storeFault, TableUnusable } from '../fault.ts';
 import { FIND_OWN_TABLES, hasClients, lostClients } from '../own-tables.ts';
@@ -39,7 +39,7 @@ export async function openClientsDatabase(url: string) {
       return { ...connection, begin };
     },
     async hasDetails({ query }: { query(text: string): Promise<readonly unknown[]> }): Promise<boolean> {
-      details ??= query(`select where ${HAS_DETAILS}`);
+      details ??= query(`select where ${HAS_OWN_COLUMNS}`);
       return (await details).length > 0;
     },
     faultOf: (fault: unknown) => (fault instanceof DependencyUnavailable ? fault : storeFault(fault)),

@@ -69,7 +69,7 @@ describe('credentials', () => {
       const secret = String(added.json()['client_secret']);
       expect(secret).toMatch(/^[A-Za-z0-9]{10}\.[A-Za-z0-9]{43}$/);
       const secretId = secret.slice(0, 10);
-      const [row] = await database.query("select details -> 'secrets' -> 0 as secret from clients");
+      const [row] = await database.query("select credentials -> 'secrets' -> 0 as secret from clients");
       const stored = row?.['secret'] as Readonly<Record<string, unknown>>;
       expect(stored).toMatchObject({ secret_id: secretId, name: 'spring' });
       expect(await bcrypt.compare(secret, String(stored['client_secret']))).toBe(true);
@@ -100,7 +100,7 @@ describe('credentials', () => {
 
     it('says what to do if the column of details is missing, and changes nothing', async () => {
       const bare = await createTestDatabase();
-      await bare.query(`${CREATE_CLIENTS}; alter table clients drop column details`);
+      await bare.query(`${CREATE_CLIENTS}; alter table clients drop column credentials, drop column details`);
       const run = clientsInProcess(bare.url);
       await run(BILLING);
       const refused = await run(['secrets', 'add', 'billing', '--cost', '4']);
@@ -131,7 +131,7 @@ describe('credentials', () => {
       const rotated = await clients(['rotate', 'billing', '--keep-old-for', '24h', '--cost', '4', '--json']);
       expect(rotated.exitCode).toBe(0);
       const secrets =
-        "select value -> 'expires_at' as at from clients, jsonb_array_elements(details -> 'secrets') order by 1";
+        "select value -> 'expires_at' as at from clients, jsonb_array_elements(credentials -> 'secrets') order by 1";
       const times = (await database.query(secrets)).map(({ at }) => at);
       expect(times).toEqual([expect.any(Number), null]);
       expect(Math.abs(Number(times[0]) - Date.now() / 1_000 - 86_400)).toBeLessThan(600);
@@ -144,7 +144,7 @@ describe('credentials', () => {
         { secret_id: null, expires_at: expect.any(Number), expired: false },
         { secret_id: expect.any(String), expires_at: null },
       ]);
-      const end = "select details -> 'client_secret_expires_at' as at from clients";
+      const end = "select credentials -> 'client_secret_expires_at' as at from clients";
       const [{ at } = {}] = await database.query(end);
       expect(Math.abs(Number(at) - Date.now() / 1_000 - 86_400)).toBeLessThan(600);
     });
@@ -222,8 +222,8 @@ describe('credentials', () => {
       const added = await clients(['add', 'other', ...BILLING.slice(2, 6), '--method', 'federated_jwt', ...rule]);
       expect(added.exitCode).not.toBe(0);
       expect(await database.query('select client_id from clients')).toEqual([{ client_id: 'billing' }]);
-      expect(await database.query('select details from clients')).toEqual([
-        { details: { client_secret_generated: true } },
+      expect(await database.query('select credentials, details from clients')).toEqual([
+        { credentials: { client_secret_generated: true }, details: {} },
       ]);
       const whole = [...rule, '--claim', '/project_id=1', '--claim', '/namespace_id=2'];
       expect((await clients(['update', 'billing', '--add-subject', ...whole])).exitCode).toBe(0);
@@ -284,8 +284,8 @@ describe('credentials', () => {
       const [listed] = JSON.parse((await clients(['list', '--json'])).stdout);
       expect(listed).toMatchObject(await shown());
       await clients(['update', 'billing', '--token-claims', '', '--token-lifetime', '0']);
-      expect(await database.query('select details from clients')).toEqual([
-        { details: { client_secret_generated: true } },
+      expect(await database.query('select credentials, details from clients')).toEqual([
+        { credentials: { client_secret_generated: true }, details: {} },
       ]);
     });
 

@@ -37,7 +37,7 @@ describe('exports and imports', () => {
   const JWK = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k"1\\\u202e' };
   const ODD = `quote " apostrophe ' back\\slash \u{1f511} \u202e é , ] } %_ $1`;
   const LONG = 'x'.repeat(2_000);
-  const HUGE_CLAIMS = Object.fromEntries(Array.from({ length: 20 }, (_, number) => [`/claim-${number}`, LONG]));
+  const MANY_CLAIMS = Object.fromEntries(Array.from({ length: 10 }, (_, number) => [`/claim-${number}`, 'x']));
   const BARE = {
     secrets: [],
     jwks: { keys: [] },
@@ -69,7 +69,12 @@ describe('exports and imports', () => {
       jwks: { keys: [JWK, { ...JWK, x: '22qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k2', expires_at: 2 }] },
       federated_subjects: [
         { issuer: 'https://issuer.example', subject: ODD, claims: { '/a~1b': ODD } },
-        ...Array.from({ length: 10 }, (_, number) => ({ issuer: LONG, subject: `s${number}`, claims: HUGE_CLAIMS })),
+        ...Array.from({ length: 10 }, (_, number) => ({
+          issuer: 'https://i.example',
+          subject: `s${number}`,
+          claims: MANY_CLAIMS,
+        })),
+        { issuer: LONG, subject: 's', claims: {} },
       ],
       resources: ['https://api.example/', 'urn:a'],
     },
@@ -269,7 +274,7 @@ describe('exports and imports', () => {
         ['unknown', HASH, 'Unknown field', 'read', { mine: 'its-secret' }],
       ];
       for (const [id, [clientId, secret, name, scope, details = {}]] of rows.entries()) {
-        const insert = `insert into clients (id, client_id, client_secret, client_name, scope, details)
+        const insert = `insert into clients (id, client_id, client_secret, client_name, scope, credentials)
           overriding system value values ($1, $2, $3, $4, $5, $6)`;
         await source.query(insert, [id, clientId, secret, name, scope, details]);
       }
@@ -289,10 +294,10 @@ Row 7, client unknown: details: it has unknown fields \`mine\`: it may have clie
 `);
     });
 
-    it('works without the column of details', async () => {
+    it('works without the columns of the service', async () => {
       await store(clients, [GOOD_CLIENT]);
       const { stdout } = await clients(['export']);
-      await source.query('alter table clients drop column details');
+      await source.query('alter table clients drop column credentials, drop column details');
       expect(await clients(['export'])).toMatchObject({ exitCode: 0, stdout });
       await writeFile(file, stdout);
       expect(await clients(['import', file, '--replace'])).toMatchObject({ exitCode: 0 });

@@ -389,7 +389,7 @@ update billing --add-subject --issuer https://issuer.example
 update billing ${IDENTITY}
 update billing --claim /a=b --name Billing
 update billing --name Billing --expires-in 1d
-(update clients set details = jsonb_set(details, '{jwks,keys}', (select jsonb_agg(k || '{"expires_at": 1}') from jsonb_array_elements(details #> '{jwks,keys}') as k)) where details ? 'jwks'; update clients set details = jsonb_set(details, '{secrets}', (select jsonb_agg(s || '{"expires_at": 2}') from jsonb_array_elements(details -> 'secrets') as s)) where client_id = 'billing' and details ? 'secrets')
+(update clients set credentials = jsonb_set(credentials, '{jwks,keys}', (select jsonb_agg(k || '{"expires_at": 1}') from jsonb_array_elements(credentials #> '{jwks,keys}') as k)) where credentials ? 'jwks'; update clients set credentials = jsonb_set(credentials, '{secrets}', (select jsonb_agg(s || '{"expires_at": 2}') from jsonb_array_elements(credentials -> 'secrets') as s)) where client_id = 'billing' and credentials ? 'secrets')
 show billing
 show billing --json
 show keyed --json
@@ -427,7 +427,7 @@ hash --cost 4 --json < a-secret-of-24-characters
 hash < short
 hash --cost 4 --allow-short-secret < short
 hash
-(alter table clients drop column details)
+(alter table clients drop column credentials, drop column details)
 show given --json
 list --json
 disable given

@@ -7,12 +7,17 @@ import { PLACES } from '../../../domain/example-resource/location.ts';
 import { describeClientRepository, type NewClient } from '../../contracts/client-repository.ts';
 import { describeKeyRingStore } from '../../contracts/key-ring-store.ts';
 import { describeUsedAssertions, SMALL_LIMITS } from '../../contracts/used-assertions.ts';
+import { pickDecoy } from '../../support/decoys.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { pooledKeyFactory } from '../../support/pooled-key-factory.ts';
 
 describe('in memory client repository', () => {
   describeClientRepository('InMemoryClientRepository', async () => {
-    const repository = new InMemoryClientRepository(new RandomIdGenerator(), new FixedClock());
+    const repository = new InMemoryClientRepository({
+      ids: new RandomIdGenerator(),
+      clock: new FixedClock(),
+      pickDecoy,
+    });
     const stored = new Map<string, NewClient>();
     const add = async (client: NewClient) => {
       repository.add(client);

@@ -27,6 +27,7 @@ describe('a missing table clients', () => {
       ['client_secret', 'text', 'NO', 'NO', null],
       ['client_name', 'text', 'NO', 'NO', null],
       ['scope', 'text', 'NO', 'NO', null],
+      ['credentials', 'jsonb', 'NO', 'NO', null],
       ['details', 'jsonb', 'NO', 'NO', null],
     ]);
     const { add } = clientsTable(database);

@@ -4,6 +4,7 @@ import { openClientRows } from '../../../adapters/postgres/postgres-client-rows.
 import { SqlClientRepository } from '../../../adapters/sql/sql-client-repository.ts';
 import { SystemClock } from '../../../adapters/system/system.ts';
 import type { Readiness } from '../../../application/ports/health-check.ts';
+import { pickDecoy } from '../../support/decoys.ts';
 
 /** A repository and the table that it reads. */
 export interface OpenRepository extends AsyncDisposable {
@@ -22,7 +23,7 @@ export async function openRepository(
 ): Promise<OpenRepository> {
   const { rows, readCosts, dependency: table } = await openClientRows(options, log, needsDetails);
   return {
-    repository: new SqlClientRepository(rows, log, new SystemClock()),
+    repository: new SqlClientRepository({ rows, log, clock: new SystemClock(), pickDecoy }),
     findCosts: rows.findCosts,
     readCosts,
     readiness: () => table.readiness(),

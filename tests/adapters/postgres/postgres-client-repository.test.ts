@@ -1,15 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  CLIENTS,
-  FIND_BY_SUBJECT,
-  FIND_CLIENTS,
-  FIND_SECRET,
-  FIND_WITH_KEYS,
-} from '../../../adapters/postgres/client-entity.ts';
+import { CLIENTS, lookUpStatements, RECORD } from '../../../adapters/postgres/client-entity.ts';
 import { openConnection } from '../../../adapters/postgres/connection.ts';
 import type { DatabaseLine } from '../../../adapters/postgres/database-log.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
-import { DETAILS_BYTES_MAX } from '../../../application/client-lookup.ts';
+import { creationOf } from '../../../adapters/postgres/table-probe.ts';
+import { COLUMN_BYTES_MAX } from '../../../application/client-lookup.ts';
 import type { ClientLookup } from '../../../application/ports/client-repository.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';
@@ -106,39 +101,87 @@ describe('SqlClientRepository on PostgreSQL', () => {
     await under.add(A_CLIENT);
     expect((await find('client-1')).kind).toBe('found');
     expect(await find('CLIENT-1')).toEqual({ kind: 'unknown' });
-    expect((await under.repository.findWithKeys('client-1')).lookup.kind).toBe('found');
-    expect(await under.repository.findWithKeys('CLIENT-1')).toMatchObject({
-      isRegistered: false,
-      lookup: { kind: 'unknown' },
-      keys: [],
-    });
+    expect((await under.repository.findKeys('client-1')).isRegistered).toBe(true);
+    expect((await under.repository.findKeys('CLIENT-1')).isRegistered).toBe(false);
   });
 
-  describe('a table without the column details', () => {
+  describe('a table with the five columns of the specification alone', () => {
     const options = () => ({ url: database.url, poolSize: 1, deadlineMs: 10_000 });
     beforeEach(async () => {
       await under.add(A_CLIENT);
-      await alter('drop column details');
+      await alter('drop column credentials, drop column details');
     });
 
-    it('serves what needs none, and what needs some once migrate has added it, without a restart', async () => {
+    it('serves what needs no more, and what needs more once migrate has added the columns, without a restart', async () => {
       await using opened = await openRepository(options());
       const { repository } = opened;
-      expect((await repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
+      expect((await repository.findSecret('client-1', 'an-id')).secret.reveal()).toBe(A_CLIENT.clientSecret);
+      expect(await repository.findSecret('nobody')).toMatchObject({ isRegistered: false });
       expect((await repository.findByClientId('client-1', 'an-id')).kind).toBe('found');
       expect(await opened.findCosts(60_000)).toEqual([4]);
-      expect(await migrateDatabase(database.url)).toContain('Added: the column details of clients');
+      expect(await migrateDatabase(database.url)).toContain('Added: the columns of clients');
       await under.setDetails('client-1', { secrets: [SECRET] });
-      expect((await repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(SECRET.encoded);
+      await until(async () => {
+        return (await repository.findSecret('client-1', 'an-id')).secret.reveal() === SECRET.encoded;
+      }, 'the columns are read');
       expect(opened.readiness()).toEqual({ ready: true });
-      await alter('drop column details');
-      expect((await repository.findByClientId('client-1', 'an-id')).kind).toBe('found');
     });
 
-    it('is refused at startup by a service that needs them, with the command that adds the column', async () => {
+    it('is refused at startup by a service that needs more, with the command that adds the columns', async () => {
       await expect(openRepository(options(), undefined, true)).rejects.toThrow(
-        'table clients lacks the column details: run npm run migrate',
+        'table clients lacks the column credentials, details: run npm run migrate',
       );
+    });
+  });
+
+  describe('a column that is lost', () => {
+    const options = () => ({ url: database.url, poolSize: 1, deadlineMs: 2_000 });
+    const LOST = /^table clients lacks the column details, which it has had: bring it back/;
+
+    it('is a fault of each request at once, and of the table, until it is back', async () => {
+      await under.add(A_CLIENT);
+      await using opened = await openRepository(options());
+      expect((await opened.repository.findByClientId('client-1')).kind).toBe('found');
+      await alter('rename column details to lost');
+      await expect(opened.repository.findByClientId('client-1')).rejects.toThrow(DependencyUnavailable);
+      await until(() => !opened.readiness().ready, 'the table is not ready');
+      expect(opened.readiness()).toMatchObject({ ready: false, reason: { code: 'column_lost' } });
+      await alter('rename column lost to details');
+      await until(() => opened.readiness().ready, 'the table is ready');
+      expect((await opened.repository.findByClientId('client-1')).kind).toBe('found');
+    });
+
+    it('is neither served at startup nor added by migrate where the table records that it was there', async () => {
+      await alter('drop column credentials, drop column details');
+      await migrateDatabase(database.url);
+      const [table] = await database.query(`select obj_description('clients'::regclass) as comment`);
+      expect(table).toEqual({ comment: RECORD });
+      await alter('drop column details');
+      await expect(openRepository(options())).rejects.toThrow(LOST);
+      await expect(migrateDatabase(database.url)).rejects.toMatchObject({
+        cause: { message: expect.stringMatching(LOST) },
+      });
+      await alter('drop column credentials');
+      await expect(openRepository(options())).rejects.toThrow(
+        /lacks the column credentials, details, which it has had/,
+      );
+    });
+
+    it('keeps the comment of the owner, and records once', async () => {
+      await alter('drop column credentials, drop column details');
+      await database.query(`comment on table clients is 'the owner''s'`);
+      for (let time = 0; time < 2; time += 1) await migrateDatabase(database.url);
+      const [table] = await database.query(`select obj_description('clients'::regclass) as comment`);
+      expect(table).toEqual({ comment: `the owner's ${RECORD}` });
+    });
+  });
+
+  it('refuses a table of a version before 1.0.0, with what to do', async () => {
+    await alter('drop column credentials');
+    const problem = 'table clients was created by a version before 1.0.0: export its clients with that version';
+    await expect(openRepository({ url: database.url, poolSize: 1, deadlineMs: 10_000 })).rejects.toThrow(problem);
+    await expect(migrateDatabase(database.url)).rejects.toMatchObject({
+      cause: { message: expect.stringContaining(problem) },
     });
   });
 
@@ -146,7 +189,9 @@ describe('SqlClientRepository on PostgreSQL', () => {
     const role = await database.createRole();
     await database.query(`grant select (id, client_id, client_secret, client_name, scope) on clients to ${role.name}`);
     const opened = openRepository({ url: role.url, poolSize: 1, deadlineMs: 10_000 });
-    await expect(opened).rejects.toThrow('the database role may not read the column details of table clients');
+    await expect(opened).rejects.toThrow(
+      'the database role may not read the columns credentials, details of table clients',
+    );
     await database.query(`revoke all on clients from ${role.name}`);
   });
 
@@ -180,7 +225,7 @@ describe('SqlClientRepository on PostgreSQL', () => {
   );
 
   describe('documents that another program has broken', () => {
-    const set = (document: unknown) => database.query('update clients set details = $1', [document]);
+    const set = (document: unknown) => database.query('update clients set credentials = $1', [document]);
     const key = generateSigningKey('ES256').jwk;
 
     it.each([[], 7, 'text', {}, { kty: 'oct', k: 'AQAB' }, { kty: 'RSA', n: 'AQAB', e: 'AQAB' }])(
@@ -188,7 +233,7 @@ describe('SqlClientRepository on PostgreSQL', () => {
       async (unusable) => {
         await under.add(A_CLIENT);
         await set({ jwks: { keys: [unusable, key] } });
-        expect((await under.repository.findWithKeys('client-1')).keys).toEqual([{ jwk: key }]);
+        expect((await under.repository.findKeys('client-1')).keys).toEqual([{ jwk: key }]);
         expect(JSON.stringify(lines)).not.toContain('AQAB');
       },
     );
@@ -205,72 +250,66 @@ describe('SqlClientRepository on PostgreSQL', () => {
       },
     );
 
-    it.each([
-      { secrets: 7 },
-      { secrets: [7, { secret_id: 'an-id' }] },
-      { resources: 'x' },
-      { jwks: [] },
-      { jwks: { keys: {} } },
-    ])('count as none: %j', async (document) => {
-      await under.add(A_CLIENT);
-      await set(document);
-      expect((await under.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
-      expect(await find('client-1')).toMatchObject({ kind: 'found', registration: { resources: [] } });
-      expect((await under.repository.findWithKeys('client-1')).keys).toEqual([]);
-    });
+    it.each([{ secrets: 7 }, { secrets: [7, { secret_id: 'an-id' }] }, { jwks: [] }, { jwks: { keys: {} } }])(
+      'count as none: %j',
+      async (document) => {
+        await under.add(A_CLIENT);
+        await set(document);
+        expect((await under.repository.findSecret('client-1', 'an-id')).secret.reveal()).toBe(A_CLIENT.clientSecret);
+        expect(await find('client-1')).toMatchObject({ kind: 'found', registration: { resources: [] } });
+        expect((await under.repository.findKeys('client-1')).keys).toEqual([]);
+      },
+    );
 
-    it('breaks a registration whose details are longer than valid ones, and makes no other client wait for them', async () => {
-      await under.add(A_CLIENT);
-      await under.setDetails('client-1', { resources: ['x'.repeat(DETAILS_BYTES_MAX)] });
-      const broken = { kind: 'broken', problem: { field: 'details' } };
-      expect(await find('client-1')).toMatchObject(broken);
-      expect((await under.repository.findWithKeys('client-1')).lookup).toMatchObject(broken);
-      expect((await under.repository.findWithKeys('nobody')).lookup).toEqual({ kind: 'unknown' });
-    });
-
-    it('have no secrets with ids if these are longer than valid details', async () => {
-      await under.add(A_CLIENT);
-      await set({ secrets: [{ secret_id: 'an-id', client_secret: 'x'.repeat(DETAILS_BYTES_MAX) }] });
-      const found = await under.repository.findSecret('client-1', 'an-id');
-      expect(found?.reveal()).toBe(A_CLIENT.clientSecret);
-    });
+    it.each(['credentials', 'details'] as const)(
+      'breaks a registration whose %s are longer than valid ones, and makes no other client wait for them',
+      async (field) => {
+        await under.add(A_CLIENT);
+        const long = { jwks: 'x'.repeat(COLUMN_BYTES_MAX[field]) };
+        await database.query(`update clients set ${field} = $1`, [long]);
+        expect(await find('client-1')).toMatchObject({ kind: 'broken', problem: { field } });
+        expect(await under.repository.findKeys('client-1')).toEqual({ isRegistered: true, keys: [] });
+        const found = await under.repository.findSecret('client-1', 'an-id');
+        expect(found.secret.reveal()).toBe(A_CLIENT.clientSecret);
+      },
+    );
 
     it.each(['7', '"text"', 'null', 'true', '[]', '["secrets"]'])(
       'break their registration if they are no object, and disturb no other client: %s',
       async (text) => {
         await under.add(A_CLIENT);
         await under.add({ ...A_CLIENT, clientId: 'client-2' });
-        await database.query(`update clients set details = $1 where client_id = 'client-1'`, [text]);
+        await database.query(`update clients set credentials = $1 where client_id = 'client-1'`, [text]);
         const both = await Promise.all(['client-1', 'client-2'].map(find));
-        const broken = { kind: 'broken', problem: { field: 'details', rule: 'must be an object of moderate size' } };
+        const broken = {
+          kind: 'broken',
+          problem: { field: 'credentials', rule: 'must be an object of moderate size' },
+        };
         expect(both).toMatchObject([broken, { kind: 'found' }]);
-        expect((await under.repository.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
-        expect(await under.repository.findWithKeys('client-1')).toEqual({
-          isRegistered: true,
-          lookup: broken,
-          keys: [],
-        });
+        expect((await under.repository.findSecret('client-1', 'an-id')).secret.reveal()).toBe(A_CLIENT.clientSecret);
+        expect(await under.repository.findKeys('client-1')).toEqual({ isRegistered: true, keys: [] });
         expect(await under.repository.findBySubject({ issuer: 'i', subject: 's' })).toEqual([]);
         expect(await under.findCosts(2_000)).toEqual([4]);
       },
     );
   });
 
-  it('reads keys of another client in the place of one that is unknown, and uses and reports nothing of it', async () => {
-    await under.add(A_CLIENT);
-    await under.setDetails('client-1', { keys: [{ jwk: generateSigningKey('ES256').jwk }] });
-    const rows = await database.query(FIND_WITH_KEYS.text, [['nobody', 'client-1']]);
-    expect(rows).toMatchObject([
-      { asked: 'nobody', own: false, details: expect.stringContaining('P-256') },
-      { asked: 'client-1', own: true, details: expect.stringContaining('P-256') },
+  it('reads the row of another client in the place of one that is unknown, by indexes, and reports nothing of it', async () => {
+    await database.query(`insert into clients (client_id, client_secret, client_name, scope, credentials)
+      select 'client-' || n, '*', 'A client', 'read', '{"jwks": {"keys": [{"kty": "oct"}]}}' from generate_series(1, 5000) n; analyze clients`);
+    const { text } = lookUpStatements(true).findCredentials;
+    const rows = await database.query(text, [
+      ['nobody', 'client-7', 'nobody-2'],
+      [3_000, 3_000, 9_000_000],
     ]);
-    expect(await under.repository.findWithKeys('nobody')).toMatchObject({
-      isRegistered: false,
-      lookup: { kind: 'unknown' },
-      keys: [],
-    });
-    await database.query(`update clients set details = '{"jwks": {"keys": [{"kty": "oct"}]}}'`);
-    await under.repository.findWithKeys('nobody');
+    expect(rows.map(({ asked, clientId }) => [asked, clientId])).toEqual([
+      ['nobody', 'client-3000'],
+      ['client-7', 'client-7'],
+      ['nobody-2', 'client-5000'],
+    ]);
+    const plan = await database.query(`explain ${text.replace('$1', `'{a}'`).replace('$2', `'{1}'`)}`);
+    expect(JSON.stringify(plan)).not.toContain('Seq Scan');
+    await under.repository.findKeys('nobody');
     expect(lines).toEqual([]);
   });
 
@@ -287,28 +326,19 @@ describe('SqlClientRepository on PostgreSQL', () => {
   it('finds identities of other issuers by an index, whatever number of rows the table has', async () => {
     const connection = await openConnection({ url: database.url, poolSize: 1, deadlineMs: 10_000 }, CLIENTS.schema);
     await database.query('drop table clients');
-    await database.query(await connection.createTableSql('clients'));
+    await database.query(await creationOf(CLIENTS, connection));
     await connection.close();
-    await database.query(`insert into clients (client_id, client_secret, client_name, scope, details)
+    await database.query(`insert into clients (client_id, client_secret, client_name, scope, credentials)
       select 'client-' || n, '*', 'A client', 'read', pg_catalog.jsonb_build_object('federated_subjects',
         pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object('issuer', 'i', 'subject', n::text))) from generate_series(1, 5000) n`);
     await database.query('analyze clients');
-    const text = FIND_BY_SUBJECT.text.replace('$1', `'[{"issuer": "i", "subject": "7"}]'`).replaceAll('$2', `''`);
+    const text = lookUpStatements(true)
+      .findBySubject.text.replace('$1', `'[{"issuer": "i", "subject": "7"}]'`)
+      .replaceAll('$2', `''`);
     expect(JSON.stringify(await database.query(`explain ${text}`))).toContain('clients_federated_subjects');
     expect(await under.repository.findBySubject({ issuer: 'i', subject: '7' })).toMatchObject([
       { clientId: 'client-7' },
     ]);
-  });
-
-  it('reads nothing of the details for a secret without an id, and only the secrets for one with an id', async () => {
-    await under.add(A_CLIENT);
-    await under.setDetails('client-1', { secrets: [SECRET], resources: ['https://api.example.com'] });
-    const read = async (isNamed: string) =>
-      (await database.query(FIND_SECRET.text, ['client-1', isNamed]))[0]?.['details'];
-    expect(await read('false')).toBe('{}');
-    expect(JSON.parse(String(await read('true')))).toEqual({
-      secrets: [expect.objectContaining({ secret_id: 'an-id' })],
-    });
   });
 
   describe('look-ups at the same time', () => {
@@ -386,18 +416,18 @@ describe('SqlClientRepository on PostgreSQL', () => {
       );
     });
 
-    it.each([FIND_CLIENTS, FIND_WITH_KEYS])(
-      'are planned once by $name: the planner does not look into the ids',
-      async ({ text }) => {
-        const session = new KeptConnection(database.url);
-        await session.query(`prepare find as ${text}`);
-        for (let number = 0; number < 8; number += 1) await session.query(`execute find('{a,b}')`);
-        const [prepared] = await session.query('select generic_plans::int as generic from pg_prepared_statements');
-        await session.close();
-        // PostgreSQL tries five plans for the values before it compares.
-        expect(prepared).toEqual({ generic: 3 });
-      },
-    );
+    it.each([
+      { ...lookUpStatements(true).findClients, values: `'{a,b}'` },
+      { ...lookUpStatements(true).findCredentials, values: `'{a,b}', '{1,2}'` },
+    ])('are planned once by $name: the planner does not look into the ids', async ({ text, values }) => {
+      const session = new KeptConnection(database.url);
+      await session.query(`prepare find as ${text}`);
+      for (let number = 0; number < 8; number += 1) await session.query(`execute find(${values})`);
+      const [prepared] = await session.query('select generic_plans::int as generic from pg_prepared_statements');
+      await session.close();
+      // PostgreSQL tries five plans for the values before it compares.
+      expect(prepared).toEqual({ generic: 3 });
+    });
   });
 
   it('does not start on a database that cannot store every client id, and says what to do, as migrate does', async () => {

@@ -61,7 +61,8 @@ describe('the search path of the role or the URL', () => {
     expect(await migrateDatabase(url, { created: [KEY_RING] })).toEqual([
       'Created: used_assertions',
       'Created: key_ring',
-      'Added: the column details of clients',
+      'Added: the columns of clients',
+      'Added: an index of id in clients',
     ]);
     await database.query(
       `insert into crm.clients (client_id, client_secret, client_name, scope) values ('a', '*', 'A', 'read')`,

@@ -5,10 +5,11 @@ import { SqlClientStore } from '../../../adapters/sql/sql-client-store.ts';
 import { openClientsFile } from '../../../adapters/sqlite/clients-program/sqlite-clients-database.ts';
 import type { FileLog } from '../../../adapters/sqlite/file-reader.ts';
 import { openClientRows } from '../../../adapters/sqlite/sqlite-client-rows.ts';
-import { DETAILS_BYTES_MAX } from '../../../application/client-lookup.ts';
-import { documentOf } from '../../../domain/details-document.ts';
+import { COLUMN_BYTES_MAX } from '../../../application/client-lookup.ts';
+import { columnsOf, documentOf } from '../../../domain/details-document.ts';
 import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';
 import { describeClientStore } from '../../contracts/client-store.ts';
+import { pickDecoy } from '../../support/decoys.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { createSqliteFile } from '../../support/sqlite-file.ts';
 
@@ -16,7 +17,7 @@ const CLOCK = new FixedClock();
 
 async function openClients(path: string, log: FileLog = () => {}) {
   const { rows, ...opened } = await openClientRows(path, log);
-  return { clients: new SqlClientRepository(rows, log, CLOCK), ...opened };
+  return { clients: new SqlClientRepository({ rows, log, clock: CLOCK, pickDecoy }), ...opened };
 }
 
 describe('the repository of clients', () => {
@@ -38,8 +39,9 @@ describe('the repository of clients', () => {
         }
       },
       async setDetails(clientId, details) {
-        const document = JSON.stringify(documentOf(details));
-        file.run('update clients set details = ? where client_id = ?', document, clientId);
+        const columns = columnsOf(documentOf(details));
+        const values = [JSON.stringify(columns.credentials), JSON.stringify(columns.details)];
+        file.run('update clients set credentials = ?, details = ? where client_id = ?', ...values, clientId);
       },
       async remove(clientId) {
         file.run('delete from clients where client_id = ?', clientId);
@@ -70,25 +72,19 @@ describe('the repository of clients', () => {
     await opened.dependency.close();
   });
 
-  it('breaks a registration whose details are longer than valid ones', async () => {
-    await using file = await createSqliteFile();
-    await file.add(A_CLIENT);
-    const long = JSON.stringify({ resources: ['x'.repeat(DETAILS_BYTES_MAX)] });
-    file.run('update clients set details = ?', long);
-    const { clients, dependency } = await openClients(file.path);
-    const broken = { kind: 'broken', problem: { field: 'details' } };
-    expect(await clients.findByClientId('client-1')).toMatchObject(broken);
-    expect((await clients.findWithKeys('client-1')).lookup).toMatchObject(broken);
-    expect(await clients.findWithKeys('nobody')).toMatchObject({
-      isRegistered: false,
-      lookup: { kind: 'unknown' },
-      keys: [],
-    });
-    const secrets = [{ secret_id: 'an-id', client_secret: 'x'.repeat(DETAILS_BYTES_MAX) }];
-    file.run('update clients set details = ?', JSON.stringify({ secrets }));
-    expect((await clients.findSecret('client-1', 'an-id'))?.reveal()).toBe(A_CLIENT.clientSecret);
-    await dependency.close();
-  });
+  it.each(['credentials', 'details'] as const)(
+    'breaks a registration whose %s are longer than valid ones',
+    async (field) => {
+      await using file = await createSqliteFile();
+      await file.add(A_CLIENT);
+      file.run(`update clients set ${field} = ?`, JSON.stringify({ jwks: 'x'.repeat(COLUMN_BYTES_MAX[field]) }));
+      const { clients, dependency } = await openClients(file.path);
+      expect(await clients.findByClientId('client-1')).toMatchObject({ kind: 'broken', problem: { field } });
+      expect(await clients.findKeys('client-1')).toEqual({ isRegistered: true, keys: [] });
+      expect((await clients.findSecret('client-1', 'an-id')).secret.reveal()).toBe(A_CLIENT.clientSecret);
+      await dependency.close();
+    },
+  );
 
   it('lists a client whose details only some readers take for JSON', async () => {
     await using file = await createSqliteFile();

@@ -6,19 +6,21 @@ import {
   candidatesOfRow,
   keysOfRow,
   lookupOfRow,
+  NOBODY,
   secretOfRow,
 } from '../../../application/client-lookup.ts';
 import {
+  type ClientKeys,
   type ClientLookup,
   type ClientRepository,
-  type ClientWithKeys,
+  type ClientSecret,
   FEDERATED_CANDIDATES_MAX,
   type FederatedCandidate,
   type FederatedIdentity,
+  type PickDecoy,
 } from '../../../application/ports/client-repository.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import type { StoredSecret } from '../../../domain/stored-secret.ts';
 
 /** The name of the file of a client, whatever characters its id has. */
 export function fileOf(folder: string, clientId: string): string {
@@ -29,10 +31,12 @@ export function fileOf(folder: string, clientId: string): string {
 export class FolderClientRepository implements ClientRepository {
   readonly #folder: string;
   readonly #clock: Clock;
+  readonly #pickDecoy: PickDecoy;
 
-  constructor(folder: string, clock: Clock) {
+  constructor(folder: string, clock: Clock, pickDecoy: PickDecoy) {
     this.#folder = folder;
     this.#clock = clock;
+    this.#pickDecoy = pickDecoy;
   }
 
   async findByClientId(clientId: string, secretId?: string): Promise<ClientLookup> {
@@ -40,13 +44,19 @@ export class FolderClientRepository implements ClientRepository {
     return row === undefined ? { kind: 'unknown' } : lookupOfRow(row, this.#clock.now(), secretId);
   }
 
-  async findSecret(clientId: string, secretId?: string): Promise<StoredSecret | undefined> {
-    const row = await this.#read(fileOf(this.#folder, clientId));
-    return row && secretOfRow(row, this.#clock.now(), secretId);
+  async findSecret(clientId: string, secretId?: string): Promise<ClientSecret> {
+    return secretOfRow(await this.#rowOrDecoy(clientId), { clientId, secretId }, this.#clock.now());
   }
 
-  async findWithKeys(clientId: string, kid?: string): Promise<ClientWithKeys> {
-    return keysOfRow(await this.#read(fileOf(this.#folder, clientId)), undefined, () => {}, this.#clock.now(), kid);
+  async findKeys(clientId: string, kid?: string): Promise<ClientKeys> {
+    return keysOfRow(await this.#rowOrDecoy(clientId), { clientId, kid }, () => {});
+  }
+
+  async #rowOrDecoy(clientId: string) {
+    const names = (await readdir(this.#folder)).sort();
+    const decoy = names[this.#pickDecoy(clientId, names.length) - 1] ?? '';
+    const own = await this.#read(fileOf(this.#folder, clientId));
+    return own ?? (decoy === '' ? undefined : await this.#read(join(this.#folder, decoy))) ?? NOBODY;
   }
 
   async findBySubject(identity: FederatedIdentity): Promise<readonly FederatedCandidate[]> {

@@ -47,7 +47,7 @@ describe('SqlClientStore on PostgreSQL without the column of details', () => {
   let empty: TestDatabase;
   beforeAll(async () => {
     empty = await createTestDatabase();
-    await empty.query(`${CREATE_CLIENTS}; alter table clients drop column details`);
+    await empty.query(`${CREATE_CLIENTS}; alter table clients drop column credentials, drop column details`);
   });
   afterAll(() => empty.drop());
 
@@ -94,7 +94,7 @@ describe('SqlClientStore on PostgreSQL', () => {
   it('reports details that another program has broken, and replaces nothing of them', async () => {
     await freshTables(database);
     await clientsTable(database).add(A_CLIENT);
-    await database.query(`update clients set details = '{"secrets": 7, "mine": {}}'`);
+    await database.query(`update clients set credentials = '{"secrets": 7, "mine": {}}'`);
     await using store = await open();
     expect(await store.find('client-1')).toMatchObject({
       problem: expect.stringContaining('secrets must be an array'),
@@ -102,7 +102,9 @@ describe('SqlClientStore on PostgreSQL', () => {
     const change = store.change('client-1', () => success({ details: NO_DETAILS }));
     expect(await change).toEqual({ ok: false, problem: 'details_unreadable' });
     expect(await store.change('client-1', secretEdit(lock))).toMatchObject({ ok: true });
-    expect(await database.query('select details from clients')).toEqual([{ details: { secrets: 7, mine: {} } }]);
+    expect(await database.query('select credentials from clients')).toEqual([
+      { credentials: { secrets: 7, mine: {} } },
+    ]);
   });
 
   it.each<[string, (store: SqlClientStore) => Promise<unknown>]>([
