@@ -10,7 +10,6 @@ import {
 import {
   type ClientDetails,
   type ClientKey,
-  checkDetails,
   DETAIL_FIELDS,
   DETAILS_MAX,
   type NamedSecret,
@@ -19,6 +18,7 @@ import {
 import { type ClientFieldName, type ClientFields, eachField } from '../../domain/client-fields.ts';
 import { ClientRegistration, FIELD_NAMES, isClientId, type NewClient } from '../../domain/client-registration.ts';
 import { type DetailsDocument, documentOf } from '../../domain/details-document.ts';
+import { checkDetails } from '../../domain/details-rules.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';

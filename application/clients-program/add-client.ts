@@ -1,6 +1,7 @@
-import { checkDetails, type DetailsProblem, NO_DETAILS, withoutEmpty } from '../../domain/client-details.ts';
+import { NO_DETAILS, withoutEmpty } from '../../domain/client-details.ts';
 import type { ClientDocument } from '../../domain/client-document.ts';
 import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
+import { checkDetails, type DetailsProblem } from '../../domain/details-rules.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { NO_SECRET } from '../../domain/stored-secret.ts';
 import { type AddedDetails, type ManagementParts, problemOfRules } from './change-client.ts';

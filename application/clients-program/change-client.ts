@@ -1,8 +1,6 @@
 import {
   type ClientDetails,
-  checkDetails,
   DETAIL_KINDS,
-  type DetailsProblem,
   type FederatedSubject,
   hasExpired,
   type NamedSecret,
@@ -10,6 +8,7 @@ import {
 } from '../../domain/client-details.ts';
 import type { ClientDocument } from '../../domain/client-document.ts';
 import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
+import { checkDetails, type DetailsProblem } from '../../domain/details-rules.ts';
 import { uriOf } from '../../domain/resource-indicator.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';

@@ -1,5 +1,5 @@
-import { describeDetailsProblem } from '../../domain/client-details.ts';
 import { FIELD_NAMES } from '../../domain/client-registration.ts';
+import { describeDetailsProblem } from '../../domain/details-rules.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import type {
   ClientStore,

@@ -2,14 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  type ClientDetails,
-  checkDetails,
-  DETAILS_MAX,
-  hasExpired,
-  NO_DETAILS,
-  withoutEmpty,
-} from '../../domain/client-details.ts';
+import { type ClientDetails, DETAILS_MAX, hasExpired, NO_DETAILS, withoutEmpty } from '../../domain/client-details.ts';
 import { ClientRegistration, describeProblem, FIELD_MAX_LENGTH } from '../../domain/client-registration.ts';
 import {
   documentOf,
@@ -20,6 +13,7 @@ import {
   readTokenFields,
   selectSecret,
 } from '../../domain/details-document.ts';
+import { checkDetails } from '../../domain/details-rules.ts';
 import { type PublicJwk, readPublicJwk } from '../../domain/public-jwk.ts';
 import { isResourceIndicator, selectResources } from '../../domain/resource-indicator.ts';
 import { Scope } from '../../domain/scope.ts';

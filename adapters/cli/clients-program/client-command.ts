@@ -3,8 +3,8 @@ import type { ChangeProblem, ChangeRequest } from '../../../application/clients-
 import type { ClientManagement } from '../../../application/clients-program/client-management.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { EncodeSecret } from '../../../application/ports/new-secrets.ts';
-import { describeDetailsProblem } from '../../../domain/client-details.ts';
 import { describeProblem, type NewClient } from '../../../domain/client-registration.ts';
+import { describeDetailsProblem } from '../../../domain/details-rules.ts';
 import type { Result } from '../../../domain/result.ts';
 import type { CommandDefinition } from '../command-program.ts';
 import { EXIT, type Output, Problem } from '../outcome.ts';
