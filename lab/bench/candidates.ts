@@ -67,6 +67,16 @@ export async function startOn(
   return startOnPostgres(repository, await databases.create(), clients, opened, options);
 }
 
+/** The service on a storage that has its registrations. */
+export function startStored(
+  name: string,
+  storage: Readonly<Record<string, string>>,
+  options: ServiceOptions,
+  opened: AsyncDisposableStack,
+): Promise<Candidate> {
+  return startService(name, storage, options, opened);
+}
+
 /** The service with its registrations in memory. */
 export async function startInMemory(
   name: string,

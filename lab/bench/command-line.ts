@@ -3,6 +3,9 @@ import { parseArgs } from 'node:util';
 const REPOSITORIES = ['memory', 'postgres'] as const;
 export type Repository = (typeof REPOSITORIES)[number];
 
+const STORAGES = ['memory', 'sqlite', 'postgres'] as const;
+export type Storage = (typeof STORAGES)[number];
+
 /** The ways in which a token request with wrong credentials is refused. */
 export const PATHS = ['401', '401-assertion', '429', '503-full', '503-late'] as const;
 export type PathName = (typeof PATHS)[number];
@@ -27,6 +30,7 @@ const COMMANDS = {
   burst: { rounds: 9, connections: [256, 2_048] as readonly number[] },
   fleet: { part: FLEET_PARTS, clients: 10_000, connections: 64, lifetime: 30 },
   growth: { seconds: 5, rounds: 3, registrations: [10, 1_000, 100_000, 1_000_000] as readonly number[] },
+  identify: { storage: STORAGES, kinds: [5, 1, 2] as readonly number[], n: 100, plant: 0 },
   profile: { seconds: 10, folder: '' },
   soak: { minutes: 10, 'warm-up-seconds': 60, 'every-seconds': 10 },
   timing: {
@@ -51,6 +55,7 @@ const USAGE = `Usage: npm run bench [-- COMMAND] [OPTIONS]
   burst    first requests at once
   fleet    many clients that ask now and then: after a start, again, and over lifetimes
   growth   registrations and connections
+  identify whether the times of refusals tell which of 400 ids are registered; --kinds 1 has one client, --plant is in µs
   profile  CPU time of a token by part; --folder keeps the profiles, which DevTools opens
   soak     memory under steady load
   timing   whether refusals tell by time which clients exist; --plant is in µs, --rows adds locked and broken rows

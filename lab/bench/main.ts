@@ -8,6 +8,7 @@ import { runGrowth } from './growth.ts';
 import { runProfile } from './profile.ts';
 import { say } from './report.ts';
 import { runSoak } from './soak.ts';
+import { runIdentify } from './timing/identify.ts';
 import { runTiming } from './timing/timing.ts';
 
 // `npm run bench`. Exit code 0 if all checks passed, 1 if one failed, 2 if the command line is wrong.
@@ -21,6 +22,7 @@ const COMMANDS: { [Name in CommandName]: (options: Options<Name>, opened: AsyncD
     burst: runBurst,
     fleet: runFleet,
     growth: runGrowth,
+    identify: runIdentify,
     profile: runProfile,
     soak: runSoak,
     timing: runTiming,

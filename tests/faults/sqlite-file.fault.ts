@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { storeFault } from '../../adapters/sqlite/file-fault.ts';
+import { SCHEMA_VERSION } from '../../adapters/sqlite/file-schema.ts';
 import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
 import { PARTS } from '../../config/parts.ts';
 import { manageClients } from '../../config/programs/clients-program.ts';
@@ -84,9 +85,15 @@ describe('a service whose file changes while it runs', () => {
     ],
     [
       'gets a newer schema',
-      () => file.run('pragma user_version = 99'),
+      () => file.run('pragma user_version = 999'),
       /has a newer schema: install/,
+      () => file.run(`pragma user_version = ${SCHEMA_VERSION}`),
+    ],
+    [
+      'is of a version before 1.0.0',
       () => file.run('pragma user_version = 1'),
+      /was written by a version before 1.0.0: export its clients/,
+      () => file.run(`pragma user_version = ${SCHEMA_VERSION}`),
     ],
     [
       'lacks a column',
