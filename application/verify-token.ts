@@ -47,7 +47,7 @@ export async function verifyCompactJws(
   const header = readHeader(first);
   if (header === undefined || typeof header.kid !== 'string') return failure('token_malformed');
   // RFC 8725 section 3.11: a token of another kind that the same key signed is not an access token.
-  if (header.typ !== undefined && header.typ !== 'at+jwt') return failure('token_malformed');
+  if (header.typ !== undefined && header.typ !== 'at+jwt' && header.typ !== 'JWT') return failure('token_malformed');
   if (readTokenAlgorithm(header.alg) === undefined) return failure('token_algorithm_refused');
 
   const key = await keys.verificationKey(header.kid);

@@ -26,8 +26,8 @@ export interface AccessTokenClaims {
  */
 export const TOKEN_LENGTH_MAX = 7 * 1024;
 
-/** The media type of an access token, header field `typ` (RFC 9068 section 2.1). */
-export type TokenType = 'at+jwt';
+/** The media type of an access token, header field `typ`: `at+jwt` of RFC 9068 section 2.1, or that of any JWT (RFC 7519 section 5.1). */
+export type TokenType = 'at+jwt' | 'JWT';
 
 /** Whether the payload of a token has each claim that is required, of its type, with times in whole seconds and in order. */
 export function isAccessTokenClaims(payload: unknown): payload is AccessTokenClaims {

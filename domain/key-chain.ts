@@ -63,8 +63,8 @@ export interface Ring<Key extends RingKey = RingKey> {
   readonly keys: readonly Key[];
   /** Every row, whatever has become of its key. */
   readonly rows: readonly RingRow[];
-  /** The algorithms of the keys that need an unknown secret: this replica must add none beside them. */
-  readonly unreadable: readonly string[];
+  /** Those whose keys need an unknown secret. */
+  readonly locked: readonly Pick<RingRow, 'algorithm' | 'step'>[];
 }
 
 /** How one replica makes and uses keys. Durations in seconds. */
@@ -97,9 +97,9 @@ export function signingKeyAt<Key extends RingKey>(ring: Ring<Key>, time: number,
 /** The key to add to the ring at this time; undefined if there is none. */
 export function nextKeyAt(ring: Ring, time: number, policy: KeyPolicy): KeyPlan | undefined {
   const { algorithm, rotationSeconds, publicationSeconds, tokenLifetimeSeconds } = policy;
-  if (ring.unreadable.includes(algorithm)) return undefined;
   const able = ableKeys(ring, time, policy);
   const current = currentOf(able, algorithm, time);
+  if (isLockedOut(ring, algorithm, current)) return undefined;
   const knownToAllAt = Math.ceil(time) + ADDED_WITHIN_SECONDS + publicationSeconds;
   let signsFrom = Math.floor(time);
   if (current !== undefined) {
@@ -112,6 +112,15 @@ export function nextKeyAt(ring: Ring, time: number, policy: KeyPolicy): KeyPlan 
   }
   const verifiesUntil = signsFrom + rotationSeconds + tokenLifetimeSeconds + LEEWAY_SECONDS;
   return { algorithm, step: nextStep(ring, algorithm), signsFrom, verifiesUntil };
+}
+
+/**
+ * Whether this replica lacks the secret of the others: it must add no key, which they could not open. A locked key of another algorithm, or
+ * from before the one that signs, tells nothing where this replica can open keys.
+ */
+function isLockedOut({ keys, locked }: Ring, algorithm: TokenAlgorithm, current: RingKey | undefined): boolean {
+  if (keys.length === 0) return locked.length > 0;
+  return locked.some((row) => row.algorithm === algorithm && (row.step ?? Infinity) >= (current?.step ?? 0));
 }
 
 /** No key gets that far, so a row with such a step was made up. */

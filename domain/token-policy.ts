@@ -6,16 +6,28 @@ import { type RegisteredResource, selectResources, uriOf } from './resource-indi
 import { type Result, success } from './result.ts';
 import { Scope } from './scope.ts';
 
+/** Header field `typ` of each form of tokens. The most used verifiers refuse `at+jwt` by default. */
+const TYPES = { default: undefined, rfc9068: 'at+jwt', common: 'JWT' } as const satisfies Record<
+  string,
+  TokenType | undefined
+>;
+
+type TokenProfile = keyof typeof TYPES;
+
+export const TOKEN_PROFILES = Object.keys(TYPES) as readonly TokenProfile[];
+
 /** What a deployment decides about its tokens. */
 export interface TokenPolicyOptions {
   /** Claim `iss`, exactly as tokens contain it. */
   readonly issuer: string;
   /** `exp - iat` of a client without its own shorter one, a whole number of seconds from LIFETIME_SECONDS_MIN to LIFETIME_SECONDS_MAX, as the settings check. */
   readonly lifetimeSeconds: number;
-  /** `rfc9068`: header `typ` is `at+jwt`, with the claims that strict verifiers require. */
-  readonly profile?: 'default' | 'rfc9068';
+  /** `rfc9068`: header `typ` is `at+jwt`, with the claims that strict verifiers require. `common`: the same claims, and `typ` is `JWT`. */
+  readonly profile?: TokenProfile;
   /** Claim `aud` of a token whose request names no resource; if undefined, the client's own id. */
   readonly audience?: string | undefined;
+  /** Whether a request may name `audience` as its resource, whatever is registered. */
+  readonly namesAudience?: boolean;
   /** Whether a token of the default profile has its scopes: not at all, or as an array of strings. */
   readonly scopeClaim: 'absent' | 'array';
 }
@@ -46,9 +58,9 @@ export class TokenPolicy {
     this.#options = options;
   }
 
-  /** Header field `typ` (RFC 9068 section 2.1), or undefined if tokens have none. */
+  /** Header field `typ`, or undefined if tokens have none. */
   get type(): TokenType | undefined {
-    return this.#options.profile === 'rfc9068' ? 'at+jwt' : undefined;
+    return TYPES[this.#options.profile ?? 'default'];
   }
 
   /**
@@ -60,7 +72,9 @@ export class TokenPolicy {
     scope: Scope | undefined,
     requested: readonly string[],
   ): Result<Granted, Refusal> {
-    const selected = selectResources(resources, requested);
+    const { audience, namesAudience } = this.#options;
+    const known = namesAudience && audience !== undefined ? [...resources, audience] : resources;
+    const selected = selectResources(known, requested);
     const bounds = boundsOf(selected ?? []);
     const [ofResource] = bounds;
     const beyond = scope?.firstBeyond(ofResource ?? registered);
@@ -68,7 +82,7 @@ export class TokenPolicy {
       return refused(ofResource === undefined ? 'scope_not_registered' : 'scope_not_of_resource', clientId, beyond);
     }
     if (selected === undefined) {
-      const unknown = requested.find((resource) => selectResources(resources, [resource]) === undefined) ?? '';
+      const unknown = requested.find((resource) => selectResources(known, [resource]) === undefined) ?? '';
       return refused('resource_not_registered', clientId, unknown);
     }
     if (bounds.length > 1) return refused('resources_differ', clientId);
@@ -97,7 +111,8 @@ export class TokenPolicy {
   /** RFC 9068 section 2.2: `client_id`, and `scope` as RFC 8693 section 4.2 has it. */
   #profileClaims(registration: ClientRegistration, scope: Scope): Pick<AccessTokenClaims, 'client_id' | 'scope'> {
     const { profile, scopeClaim } = this.#options;
-    if (profile === 'rfc9068') return { client_id: registration.clientId, scope: scope.toString() };
+    if (profile !== undefined && TYPES[profile] !== undefined)
+      return { client_id: registration.clientId, scope: scope.toString() };
     return scopeClaim === 'array' ? { scope: scope.toArray() } : {};
   }
 }

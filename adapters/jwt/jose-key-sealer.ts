@@ -55,6 +55,11 @@ export class JoseKeySealer implements KeySealer {
     return { kid, seal: (plan: KeyPlan) => this.#seal({ ...plan, kid, jwk: key.export({ format: 'jwk' }) }) };
   }
 
+  problem(): string | undefined {
+    const refreshed = this.#refresh();
+    return refreshed.ok ? undefined : refreshed.problem.join('; ');
+  }
+
   async open(sealed: string): Promise<OpenedSeal> {
     const header = readHeader(sealed);
     if (header === undefined) return DAMAGED;
@@ -74,8 +79,8 @@ export class JoseKeySealer implements KeySealer {
   }
 
   async #seal(content: Sealed): Promise<string> {
-    const refreshed = this.#refresh();
-    if (!refreshed.ok) throw new Error(`no key can be sealed: ${refreshed.problem.join('; ')}`);
+    const problem = this.problem();
+    if (problem !== undefined) throw new Error(`no key can be sealed: ${problem}`);
     const [first] = this.#secrets;
     if (first === undefined) throw new Error('no key can be sealed: there is no secret');
     const header: SealHeader = { alg: 'dir', enc: 'A256GCM', kid: first.id, ver: VERSION };

@@ -33,6 +33,10 @@ export class InMemoryKeyRing implements KeyRingStore, KeySealer {
     };
   }
 
+  problem(): undefined {
+    return undefined;
+  }
+
   async open(sealed: string): Promise<OpenedSeal> {
     const key = this.#sealed.get(sealed);
     return key === undefined ? { state: 'damaged' } : { state: 'opened', ...key };

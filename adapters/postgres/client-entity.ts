@@ -55,6 +55,9 @@ const column = (
 ) => `case when pg_catalog.jsonb_typeof(${name}) <> 'object' then 'null'
     when pg_catalog.octet_length(${name}::text) > ${COLUMN_BYTES_MAX[name]} then 'null' else ${name}::text end`;
 
+const BY_SUBJECT = `credentials ? 'federated_subjects'::text and (credentials -> 'federated_subjects'::text) @> $1::jsonb
+  and ($2::text = '' or client_id = $2::text)`;
+
 /** Statements of requests. @param hasColumns whether the table has the columns `credentials` and `details`. Without them, no client has any. */
 export function lookUpStatements(hasColumns: boolean) {
   const columnOf = (name: keyof typeof COLUMN_BYTES_MAX) => `${hasColumns ? column(name) : "'{}'"} as "${name}"`;
@@ -85,10 +88,8 @@ export function lookUpStatements(hasColumns: boolean) {
     },
     /** One round trip by the index of identities. Parameters: issuer and subject in an array of JSON, and a client id or an empty text for all. */
     findBySubject: {
-      name: 'find_by_subject',
-      text: `select ${columns} from clients
-        where credentials ? 'federated_subjects'::text and (credentials -> 'federated_subjects'::text) @> $1::jsonb
-          and ($2::text = '' or client_id = $2::text)
+      name: `find_by_subject${suffix}`,
+      text: `select ${columns} from clients where ${hasColumns ? BY_SUBJECT : `$1::text = '' and ($2::text = '' or client_id = $2::text)`}
         order by client_id collate "C" limit ${FEDERATED_CANDIDATES_MAX}`,
     },
   } as const;

@@ -1,4 +1,5 @@
 import type { ClientRow, CredentialRow } from '../../application/client-lookup.ts';
+import type { Readiness } from '../../application/ports/health-check.ts';
 import { costsIn, followCosts } from '../../application/storage-figures.ts';
 import { CLIENTS, findCosts, lookUpStatements } from './client-entity.ts';
 import { acquireTimeoutMs, type ConnectionOptions } from './connection.ts';
@@ -49,6 +50,12 @@ export function clientRows(table: Pick<OpenTable, 'runner' | 'hasOptional' | 'hi
 /** How long the table may be read for its costs, for which the deadline of a request is too short. */
 const WHOLE_TABLE_MS = 60_000;
 
+const COLUMNS_MISSING = {
+  code: 'columns_missing',
+  text: 'table clients has only the columns of secrets: no client can have a key or an identity',
+  fix: 'npm run migrate adds the others',
+};
+
 /** The look-up of an id that no client can have. */
 const findNoClient = (hasColumns: boolean) => ({ ...lookUpStatements(hasColumns).findClients, values: [['']] });
 
@@ -56,13 +63,17 @@ const findNoClient = (hasColumns: boolean) => ({ ...lookUpStatements(hasColumns)
  * The table, and the costs of its secrets. Throws if the table cannot be used. If the database cannot be reached,
  * resolves and continues to try.
  *
- * @param needsDetails whether the service is of no use without the columns `credentials` and `details`.
+ * @param usesColumns whether clients may authenticate by what is in the columns `credentials` and `details`.
  */
-export async function openClientRows(options: ConnectionOptions, log: DatabaseLog, needsDetails = false) {
-  const definition = { ...CLIENTS, needsOptional: needsDetails };
-  const table = await openTable('client repository', definition, options, log, findNoClient);
+export async function openClientRows(options: ConnectionOptions, log: DatabaseLog, usesColumns = false) {
+  const table = await openTable('client repository', CLIENTS, options, log, findNoClient);
   const rows = clientRows(table);
   // Requests wait for the only connection, and still find their responses in time.
   const costsMs = options.poolSize > 1 ? WHOLE_TABLE_MS : Math.ceil(acquireTimeoutMs(options.deadlineMs) / 4);
-  return { rows, ...followCosts(table, () => rows.findCosts(costsMs)) };
+  const readiness = (): Readiness => {
+    const state = table.readiness();
+    const isBare = usesColumns && !table.hasOptional;
+    return state.ready && state.note === undefined && isBare ? { ready: true, note: COLUMNS_MISSING } : state;
+  };
+  return { rows, ...followCosts({ ...table, readiness }, () => rows.findCosts(costsMs)) };
 }

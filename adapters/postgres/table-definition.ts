@@ -8,8 +8,6 @@ export interface TableDefinition {
   readonly columns: readonly string[];
   /** Columns that an existing table may lack, all or none. */
   readonly optional: readonly string[];
-  /** Whether the service is of no use without those. */
-  readonly needsOptional?: boolean;
   /** A statement that completes the table once it is created. */
   readonly more: string | undefined;
   /** What the service does with the rows. Others write what it only reads: such a table comes first, and has a shape that is checked. */

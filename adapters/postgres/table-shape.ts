@@ -63,8 +63,7 @@ const ADDED: Readonly<Record<string, string>> = {
   client_id: 'text not null unique',
 };
 
-function addingOf({ name: table, optional, access }: TableDefinition, lacking: readonly string[]): string {
-  if (lacking.some((name) => optional.includes(name))) return 'run npm run migrate';
+function addingOf({ name: table, access }: TableDefinition, lacking: readonly string[]): string {
   if (access !== 'read') return `add it: ${UNCHANGED}`;
   const added = lacking.map((name) => `add column ${name} ${ADDED[name] ?? "text not null default ''"}`);
   return `if a column has another name, alter table ${table} rename column … to ${lacking[0]}; otherwise, alter table ${table} ${added.join(', ')}; ${UNCHANGED}`;
@@ -103,10 +102,9 @@ function assertNotLost({ name: table, optional }: TableDefinition, found: readon
  * @param wereThere whether it has had the columns that it may lack.
  */
 export function assertShape(definition: TableDefinition, found: readonly Column[], wereThere = false): void {
-  const { name: table, columns, optional, needsOptional, access } = definition;
+  const { name: table, columns, optional, access } = definition;
   assertNotLost(definition, found, wereThere);
-  const needed = needsOptional ? columns : columns.filter((name) => !optional.includes(name));
-  const lacking = needed.filter((name) => !found.some((column) => column.name === name));
+  const lacking = columns.filter((name) => !optional.includes(name) && !found.some((column) => column.name === name));
   if (lacking.length > 0) {
     const text = `table ${table} lacks the column ${lacking.join(', ')}`;
     throw new TableUnusable({ code: 'column_missing', text, fix: addingOf(definition, lacking) });

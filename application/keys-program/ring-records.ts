@@ -49,7 +49,7 @@ function currentKeys(rows: readonly KeyRow[], time: number): readonly RingKey[] 
     return [{ kid, algorithm, step, signsFrom, verifiesUntil, endedAt } satisfies RingKey];
   });
   return TOKEN_ALGORITHMS.flatMap((algorithm) => {
-    const ring: Ring = { keys: keys.filter((key) => key.algorithm === algorithm), rows, unreadable: [] };
+    const ring: Ring = { keys: keys.filter((key) => key.algorithm === algorithm), rows, locked: [] };
     const policy: KeyPolicy = { algorithm, rotationSeconds: 0, publicationSeconds: 0, tokenLifetimeSeconds: 0 };
     const current = signingKeyAt(ring, time, policy);
     return current !== undefined && !waits(ring, current, time) ? [current] : [];

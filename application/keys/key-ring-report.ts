@@ -26,6 +26,18 @@ export const NOT_ADDED: Problem = {
   fix: RING_FIX,
 };
 
+/** The file is read again for each seal. Nothing is lost yet: the keys that were opened stay in use. */
+export function problemOfSecrets(reason: string): Problem {
+  const fix = 'restore the file of KEY_SECRET_FILE, which the other replicas have too; it needs no restart';
+  return {
+    code: 'key_secret_unusable',
+    text: `this replica can add no key to the ring: KEY_SECRET_FILE ${reason}`,
+    fix,
+  };
+}
+
+export const SECRET_REPLACED = 'no longer has the secret of the key that signs';
+
 /** Usually this replica has another file than the others, and revoking the key would end their tokens for nothing. */
 export function problemOfKey({ kid, state, reason }: UnusableKey, what: 'opened' | 'used'): Problem {
   const first =

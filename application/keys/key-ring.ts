@@ -14,7 +14,17 @@ import { DependencyUnavailable } from '../ports/dependency-unavailable.ts';
 import type { KeyProvider, SigningKey, VerificationKey } from '../ports/key-provider.ts';
 import type { KeyRingStore, KeyRow } from '../ports/key-ring-store.ts';
 import type { KeySealer, NewKey } from '../ports/key-sealer.ts';
-import { CLOCK_WRONG, type KeyRingView, NO_KEY, NOT_ADDED, problemOfKey, UNKNOWN, UNREAD } from './key-ring-report.ts';
+import {
+  CLOCK_WRONG,
+  type KeyRingView,
+  NO_KEY,
+  NOT_ADDED,
+  problemOfKey,
+  problemOfSecrets,
+  SECRET_REPLACED,
+  UNKNOWN,
+  UNREAD,
+} from './key-ring-report.ts';
 import { type OpenedKey, OpenedKeys, type UnusableKey } from './opened-keys.ts';
 
 interface KeyRingParts {
@@ -69,6 +79,8 @@ export class KeyRing implements KeyProvider {
   #attemptedAt = -Infinity;
   #fault: { readonly at: number; readonly fault: unknown } | undefined;
   #writeFault: unknown;
+  /** Why this replica must add no key: the others could not open it. */
+  #secretsProblem: string | undefined;
   /** A key that was made, and that is in no ring as far as is known. */
   #made: NewKey | undefined;
   #lastSigning: string | undefined;
@@ -145,6 +157,7 @@ export class KeyRing implements KeyProvider {
   note(): Problem | undefined {
     const [unusable] = this.unusable();
     if (unusable !== undefined) return problemOfKey(unusable, 'used');
+    if (this.#secretsProblem !== undefined) return problemOfSecrets(this.#secretsProblem);
     return this.#writeFault === undefined ? undefined : NOT_ADDED;
   }
 
@@ -178,6 +191,8 @@ export class KeyRing implements KeyProvider {
     await this.read();
     this.#noteSigning();
     const { store, sealer, policy } = this.#parts;
+    await this.#checkSecrets();
+    if (this.#secretsProblem !== undefined) return;
     if (!this.isDue()) {
       this.#writeFault = undefined;
       return;
@@ -199,6 +214,20 @@ export class KeyRing implements KeyProvider {
     }
     await this.read();
     this.#noteSigning();
+  }
+
+  /** Whether the secrets of this moment are those of the other replicas: they open the keys that sign, now or next. */
+  async #checkSecrets(): Promise<void> {
+    const { sealer, policy } = this.#parts;
+    this.#secretsProblem = sealer.problem();
+    const signing = this.#signing();
+    if (this.#secretsProblem !== undefined || signing === undefined) return;
+    const own = this.#opened.ring.keys.filter(
+      ({ algorithm, step }) => algorithm === policy.algorithm && step > signing.step,
+    );
+    for (const { kid } of [signing, ...own]) {
+      if (!(await this.#opened.stillOpens(kid))) this.#secretsProblem = SECRET_REPLACED;
+    }
   }
 
   async #read(): Promise<void> {

@@ -12,6 +12,8 @@ export interface OpenedKey extends RingKey {
 /** Why a key of the ring cannot be used, although it is not revoked. */
 export interface UnusableKey {
   readonly kid: string;
+  /** As its row says. */
+  readonly algorithm: string | undefined;
   readonly state: 'locked' | 'damaged';
   /** In words for an operator. */
   readonly reason: string;
@@ -30,7 +32,8 @@ export class OpenedKeys {
   readonly #revoked = new Set<string>();
   #revokedRows: ReadonlySet<string> = new Set();
   #opened: ReadonlyMap<string, OpenedSeal> = new Map();
-  ring: Ring<OpenedKey> = { keys: [], rows: [], unreadable: [] };
+  #rows: readonly KeyRow[] = [];
+  ring: Ring<OpenedKey> = { keys: [], rows: [], locked: [] };
   unusable: readonly UnusableKey[] = [];
 
   constructor(sealer: Pick<KeySealer, 'open'>) {
@@ -39,6 +42,12 @@ export class OpenedKeys {
 
   isRevoked(kid: string): boolean {
     return this.#revoked.has(kid) || this.#revokedRows.has(kid);
+  }
+
+  /** Whether the secrets of this moment still open the key: they may have been replaced since it was opened. */
+  async stillOpens(kid: string): Promise<boolean> {
+    const sealed = this.#rows.find((row) => row.kid === kid)?.sealed;
+    return sealed === undefined || (await this.#sealer.open(sealed)).state !== 'locked';
   }
 
   /** Opens what is new in these rows, and uses them in place of the previous ones. Returns the ids of keys that were usable and are revoked now. */
@@ -64,12 +73,17 @@ export class OpenedKeys {
         keys.push({ ...seal.plan, kid: row.kid, pair: seal.pair, createdAt: row.createdAt, endedAt: row.endedAt });
       } else {
         const reason = seal.state === 'locked' ? seal.reason : 'its row was damaged or changed';
-        unusable.push({ kid: row.kid, state: seal.state === 'locked' ? 'locked' : 'damaged', reason });
+        unusable.push({
+          kid: row.kid,
+          algorithm: row.algorithm,
+          state: seal.state === 'locked' ? 'locked' : 'damaged',
+          reason,
+        });
       }
     }
     const locked = new Set(unusable.filter(({ state }) => state === 'locked').map(({ kid }) => kid));
-    const unreadable = rows.filter(({ kid }) => locked.has(kid)).map(({ algorithm = '' }) => algorithm);
-    this.ring = { keys, rows, unreadable };
+    this.#rows = rows;
+    this.ring = { keys, rows, locked: rows.filter(({ kid }) => locked.has(kid)) };
     this.unusable = unusable;
     return revoked;
   }

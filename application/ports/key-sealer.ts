@@ -21,6 +21,9 @@ export interface KeySealer {
   /** A new pair. May take half a second, off the event loop. */
   make(algorithm: TokenAlgorithm): Promise<NewKey>;
 
+  /** Why no key could be sealed now, such as a file that is missing; never with a secret. */
+  problem(): string | undefined;
+
   /** What is sealed, which nobody without a secret can have written or changed. */
   open(sealed: string): Promise<OpenedSeal>;
 }

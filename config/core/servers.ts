@@ -85,6 +85,7 @@ export function publicRoutesOf(core: Core, settings: Settings, features: readonl
     load: core.resolve(PARTS.loadLimit),
     methods: settings.CLIENT_AUTHENTICATION_METHODS,
     responseScope: settings.TOKEN_RESPONSE_SCOPE,
+    audienceParameter: settings.AUDIENCE_PARAMETER,
     metadata: { issuer, baseUrl, algorithm, scopes, compatibility: settings.METADATA_COMPATIBILITY },
     publicMetadata: settings.PUBLIC_METADATA,
     furtherRoutes: features.flatMap(({ routes = [] }) => routes),

@@ -43,7 +43,7 @@ export function signingKeys(settings: Settings, core: Core, directory?: KeyDirec
       if (KEY_TYPES[settings.TOKEN_SIGNING_ALG].kty === 'RSA') threads.start();
       if (mayAdd) await rotation.start();
       else await ring.read().catch(() => {});
-      refuseLockedKeys(ring);
+      refuseLockedKeys(ring, settings.TOKEN_SIGNING_ALG);
     },
     async close() {
       await rotation.close();
@@ -67,9 +67,13 @@ function isReadOnly(directory: KeyDirectory | undefined): boolean {
   );
 }
 
-/** Throws if a key of the ring, which replicas sign or verify with, needs a secret that this one does not have. */
-function refuseLockedKeys(ring: KeyRing): void {
-  const locked = ring.unusable().find(({ state }) => state === 'locked');
+/**
+ * Throws if this replica lacks the secret of the others. A locked key of an algorithm that it does not sign with stops it only where it
+ * can open no key at all: somebody else may have left it.
+ */
+function refuseLockedKeys(ring: KeyRing, algorithm: string): void {
+  const canVerify = ring.whyNotVerifying() === undefined;
+  const locked = ring.unusable().find((key) => key.state === 'locked' && (!canVerify || key.algorithm === algorithm));
   if (locked === undefined) return;
   const problem = problemOfKey(locked, 'opened');
   throw new Error(`KEY_SECRET_FILE: ${inWords(problem)}`);

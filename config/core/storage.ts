@@ -42,7 +42,7 @@ export function needsOf(
       measure: (use, pool) => core.resolve(PARTS.processMetrics).measureDatabase(use, pool),
     },
     poolSize: settings.DATABASE_POOL_SIZE,
-    needsDetails: !sendOnlySecrets(settings.CLIENT_AUTHENTICATION_METHODS),
+    usesColumns: !sendOnlySecrets(settings.CLIENT_AUTHENTICATION_METHODS),
     clock: core.resolve(PARTS.clock),
     ids: core.resolve(PARTS.ids),
     pickDecoy: decoyPicker(keySecrets[0]?.decoyKey ?? randomBytes(32)),

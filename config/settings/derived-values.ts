@@ -23,6 +23,7 @@ export function tokenPolicyOptions(settings: Settings): TokenPolicyOptions {
     lifetimeSeconds: settings.TOKEN_LIFETIME_SECONDS,
     profile: settings.TOKEN_PROFILE,
     audience: settings.TOKEN_AUDIENCE,
+    namesAudience: settings.AUDIENCE_PARAMETER === 'resource',
     scopeClaim: settings.TOKEN_SCOPE_CLAIM ? 'array' : 'absent',
   };
 }

@@ -5,6 +5,7 @@ import { Scope } from '../../domain/scope.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
 import { TOKEN_ALGORITHMS } from '../../domain/token-key.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-lifetime.ts';
+import { TOKEN_PROFILES } from '../../domain/token-policy.ts';
 import { settingsGroup } from './read-environment.ts';
 import { refuse } from './rules.ts';
 import { listOf, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
@@ -27,7 +28,7 @@ export const authentication = settingsGroup({
     CLIENT_AUTHENTICATION_METHODS: listOf(...AUTHENTICATION_METHODS)
       .default(['client_secret_post'])
       .meta({
-        standard: 'client_secret_post,client_secret_basic',
+        standard: 'client_secret_post,client_secret_basic,private_key_jwt',
         description:
           'how clients may authenticate. Only these methods are accepted and published. [Which clients need ' +
           'which](getting-a-token.md)',
@@ -91,13 +92,14 @@ export const tokens = settingsGroup({
         'the algorithm of signatures. `ES256` and `EdDSA` cost a tenth of `RS256`. [What verifiers ' +
           'need](resource-servers.md#the-algorithm), and [how to change it](operate.md#changing-the-algorithm)',
       ),
-    TOKEN_PROFILE: oneOf('default', 'rfc9068')
+    TOKEN_PROFILE: oneOf(...TOKEN_PROFILES)
       .default('default')
       .meta({
-        standard: 'rfc9068',
+        standard: 'common',
         description:
-          'the form of tokens. `rfc9068` is for strict verifiers: header `typ` = `at+jwt`, claims `client_id` and ' +
-          '`scope` (a string). Requires `TOKEN_AUDIENCE`',
+          'the form of tokens. `rfc9068`, for strict verifiers: header `typ` = `at+jwt`, claims `client_id` and `scope` (a ' +
+          'string). `common`: the same claims and `typ` = `JWT`, since [some common verifiers](resource-servers.md) refuse ' +
+          '`at+jwt`. Both require `TOKEN_AUDIENCE`',
       }),
     TOKEN_AUDIENCE: text()
       .optional()
@@ -107,6 +109,14 @@ export const tokens = settingsGroup({
           "claim `aud` of every token that is requested without a `resource`. The service's own paths require it. " +
           'Each resource server can have [its own ' +
           'audience](resource-servers.md#one-audience-for-each-resource-server)',
+      }),
+    AUDIENCE_PARAMETER: oneOf('ignored', 'resource')
+      .default('ignored')
+      .meta({
+        standard: 'resource',
+        description:
+          'what the parameter `audience` of a token request means. `resource`: the same as `resource` (RFC 8707), for ' +
+          'clients with the habits of other providers; `TOKEN_AUDIENCE` may be named in both',
       }),
     TOKEN_SCOPE_CLAIM: trueOrFalse().default(false).describe('`true` adds claim `scope`, an array of strings'),
     TOKEN_RESPONSE_SCOPE: oneOf('requested', 'always')
@@ -119,11 +129,13 @@ export const tokens = settingsGroup({
       }),
   },
   rules({ TOKEN_PROFILE: form, SERVICE_PROFILE: defaults, TOKEN_AUDIENCE: audience }) {
-    const rule = 'is required if TOKEN_PROFILE is rfc9068, or SERVICE_PROFILE is standard';
-    const isNeeded = form === 'rfc9068' || defaults === 'standard';
+    const rule = 'is required if TOKEN_PROFILE is rfc9068 or common, or SERVICE_PROFILE is standard';
+    const isNeeded = form === 'rfc9068' || form === 'common' || defaults === 'standard';
     return refuse(isNeeded && !audience, 'TOKEN_AUDIENCE', rule, WHAT_AUDIENCE);
   },
 });
+
+const STANDARD_COMPATIBILITY = 'mcp,oidc';
 
 /** What clients and verifiers may read about the service. */
 export const metadata = settingsGroup({
@@ -139,7 +151,7 @@ export const metadata = settingsGroup({
     METADATA_COMPATIBILITY: listOf(...METADATA_COMPATIBILITIES)
       .optional()
       .meta({
-        standard: 'oidc',
+        standard: STANDARD_COMPATIBILITY,
         description:
           'clients with needs beyond the standard. `mcp` adds to the metadata what clients of the [Model Context ' +
           'Protocol](resource-servers.md#mcp-servers) insist on, and requires `PUBLIC_METADATA=true`. `oidc` serves [a document for clients ' +
@@ -150,8 +162,10 @@ export const metadata = settingsGroup({
       .optional()
       .describe('the scopes that the metadata lists as `scopes_supported`, separated by single spaces'),
   },
-  rules({ PUBLIC_METADATA: isPublic, METADATA_COMPATIBILITY: compatibility }) {
-    const isClosed = compatibility?.includes('mcp') && isPublic !== 'true';
+  rules({ PUBLIC_METADATA: isPublic, METADATA_COMPATIBILITY: compatibility, SERVICE_PROFILE: defaults }) {
+    // Nobody has asked for what the profile adds.
+    const isOfProfile = defaults === 'standard' && compatibility === STANDARD_COMPATIBILITY;
+    const isClosed = compatibility?.includes('mcp') && !isOfProfile && isPublic !== 'true';
     const rule = 'must be true if METADATA_COMPATIBILITY has mcp, since these clients fetch it without a token';
     return refuse(isClosed, 'PUBLIC_METADATA', rule);
   },

@@ -14,8 +14,8 @@ import type { Storage } from './storage.ts';
 
 /** Registrations, keys and used assertions in tables of PostgreSQL, each with its own pool. */
 export const postgres: Storage = {
-  async openClients({ database, poolSize, needsDetails, log, clock, pickDecoy }) {
-    const { rows, ...opened } = await openClientRows({ ...database, poolSize }, log, needsDetails);
+  async openClients({ database, poolSize, usesColumns, log, clock, pickDecoy }) {
+    const { rows, ...opened } = await openClientRows({ ...database, poolSize }, log, usesColumns);
     return { clients: new SqlClientRepository({ rows, log, clock, pickDecoy }), ...opened };
   },
 

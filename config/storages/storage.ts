@@ -34,8 +34,8 @@ export interface ServiceNeeds {
   readonly database: Omit<ConnectionOptions, 'poolSize'>;
   /** DATABASE_POOL_SIZE. */
   readonly poolSize: number;
-  /** Whether the service is of no use without the details of clients. */
-  readonly needsDetails: boolean;
+  /** Whether clients may authenticate by more than a secret. */
+  readonly usesColumns: boolean;
   readonly clock: Clock;
   readonly ids: IdGenerator;
   readonly pickDecoy: PickDecoy;

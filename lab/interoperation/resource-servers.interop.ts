@@ -30,7 +30,7 @@ const SNIPPETS = snippetsOf(PAGE);
 const ISSUER = 'https://auth.example.com';
 const AUDIENCE = 'https://api.example.com';
 const CLIENT_ID = GOOD_CLIENT.client_id;
-const PROFILE = { SERVICE_PROFILE: 'standard', TOKEN_AUDIENCE: AUDIENCE };
+const PROFILE = { SERVICE_PROFILE: 'standard', TOKEN_PROFILE: 'rfc9068', TOKEN_AUDIENCE: AUDIENCE };
 
 /** A snippet of the page, and what changes it into a verifier of default tokens. */
 interface VerifierSnippet {

@@ -29,10 +29,10 @@ type Row = KeyPlan & {
   revokedAt?: number | undefined;
 };
 
-function ringOf(rows: readonly Row[], more: Pick<Partial<Ring>, 'unreadable'> = {}): Ring<Row & RingKey> {
+function ringOf(rows: readonly Row[], more: Pick<Partial<Ring>, 'locked'> = {}): Ring<Row & RingKey> {
   const keys = rows.filter(({ revokedAt }) => revokedAt === undefined).map((row) => ({ ...row, endedAt: row.endedAt }));
   const all = rows.map((row) => ({ ...row, endedAt: row.endedAt, revokedAt: row.revokedAt }));
-  return { keys, rows: all, unreadable: [], ...more };
+  return { keys, rows: all, locked: [], ...more };
 }
 
 /** The key with this step, as a replica with POLICY plans it at its time. */
@@ -124,8 +124,17 @@ describe('the first key', () => {
   });
 
   it('is not made beside a key that needs an unknown secret', () => {
-    expect(nextKeyAt(ringOf([], { unreadable: ['RS256'] }), NOW, POLICY)).toBeUndefined();
-    expect(nextKeyAt(ringOf([], { unreadable: ['ES256'] }), NOW, POLICY)).toBeDefined();
+    const isMade = (locked: Ring['locked'], rows: readonly Row[] = []) =>
+      nextKeyAt(ringOf(rows, { locked }), NOW, POLICY) !== undefined;
+    const own = [key(5, NOW - 50)];
+    expect(isMade([{ algorithm: 'RS256', step: 0 }])).toBe(false);
+    // Whoever has left it, no key of this ring can be opened here: the secret is probably another one.
+    expect(isMade([{ algorithm: 'ES256', step: 0 }])).toBe(false);
+    expect(isMade([{ algorithm: 'RS256', step: 6 }], own)).toBe(false);
+    expect(isMade([{ algorithm: 'RS256', step: undefined }], own)).toBe(false);
+    // What is older than the key that signs, or of another algorithm, tells nothing.
+    expect(isMade([{ algorithm: 'RS256', step: 4 }], own)).toBe(true);
+    expect(isMade([{ algorithm: 'ES256', step: 9 }], own)).toBe(true);
   });
 });
 

@@ -271,7 +271,11 @@ describe('TokenPolicy', () => {
         fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
         (client, asked, own, scopeClaim, audience) => {
           const options = { issuer: 'issuer', lifetimeSeconds: own.lifetimeSeconds, audience };
-          const policy = new TokenPolicy({ ...options, profile: 'rfc9068', scopeClaim });
+          const policy = new TokenPolicy({
+            ...options,
+            profile: audience?.length === 1 ? 'common' : 'rfc9068',
+            scopeClaim,
+          });
           const scope = asked ?? client.scope;
           const about = { registration: client, scope, issuedAt: own.issuedAt, tokenId: own.tokenId };
           const claims = policy.claimsOf(about);
@@ -287,9 +291,10 @@ describe('TokenPolicy', () => {
     );
   });
 
-  it('has the type at+jwt only in the profile of RFC 9068', () => {
+  it('has the type at+jwt only in the profile of RFC 9068, and that of any JWT in the common one', () => {
     const options = { issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'absent' } as const;
     expect(new TokenPolicy({ ...options, profile: 'rfc9068' }).type).toBe('at+jwt');
+    expect(new TokenPolicy({ ...options, profile: 'common' }).type).toBe('JWT');
     expect(new TokenPolicy({ ...options, profile: 'default' }).type).toBeUndefined();
     expect(new TokenPolicy(options).type).toBeUndefined();
   });

@@ -201,6 +201,15 @@ describe('a service with KEY_DIRECTORY=database', () => {
       );
       expect(kids.some((kid) => refused.includes(kid))).toBe(true);
       expect(refused).not.toContain(other);
+      // With another algorithm too, it leaves nothing behind that the others could not open.
+      await expect(problemsOf({ KEY_SECRET_FILE: file, TOKEN_SIGNING_ALG: 'ES256' })).rejects.toThrow(
+        'KEY_SECRET_FILE',
+      );
+      expect((await server.query('select kid from key_ring')).map(({ kid }) => String(kid))).toEqual(kids);
+      {
+        await using _service = await startHere();
+        await untilReady();
+      }
       const { CLIENT_REPOSITORY: _storage, DATABASE_URL, ...more } = settings();
       const found = await inspectDatabase(DATABASE_URL, { ...more, KEY_SECRET_FILE: file });
       const problems = found.filter(({ state }) => state === 'problem');

@@ -184,7 +184,7 @@ export const MEDIA_TYPES: readonly HostileRequest[] = [
     request('POST /oauth2/token HTTP/1.1', ['Host: x', `Content-Length: ${FORM.length}`, 'Connection: close'], FORM),
     OTHER_TYPE,
   ),
-  closing('a second Content-Type', post(FORM, ['Content-Type: application/json']), OTHER_TYPE),
+  closing('a second Content-Type', post(FORM, ['Content-Type: application/json']), badRequest('content_type_repeated')),
   closing('JSON in a body that is called a form', post(JSON_BODY), badRequest('grant_type_missing')),
 ];
 

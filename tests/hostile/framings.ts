@@ -90,7 +90,7 @@ export const FRAMINGS: readonly HostileRequest[] = [
   keeping(
     'a request in the body of a form',
     tokenRequest([`Content-Length: ${SMUGGLED.length}`], SMUGGLED),
-    badRequest('grant_type_missing'),
+    badRequest('form_ends_with_line_break'),
   ),
   keeping('neither a length nor chunks', tokenRequest([]), badRequest('grant_type_missing')),
   closing('a body behind a length of 0', tokenRequest(['Content-Length: 0'], FORM), badRequest('grant_type_missing')),

@@ -54,7 +54,7 @@ export const PARAMETERS: readonly HostileRequest[] = [
   body('two parameters without a name', `=&=1&${FORM}`, TWICE),
   body('semicolons as separators', FORM.replaceAll('&', ';'), OTHER_GRANT),
   body('line breaks as separators', FORM.replaceAll('&', '\r\n'), OTHER_GRANT),
-  body('a line break behind the last value', `${FORM}\r\n`, WRONG),
+  body('a line break behind the last value', `${FORM}\r\n`, badRequest('form_ends_with_line_break')),
   body('a second equals sign, which belongs to the value', `${FORM}=`, WRONG),
   body('names of arrays', FORM.replaceAll('=', '[]='), NO_GRANT),
   body('a secret in an array beside the right one', `${FORM}&client_secret[]=other-secret&client_secret[0]=x`),

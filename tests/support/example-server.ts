@@ -7,7 +7,7 @@ import { until } from './until.ts';
 export const AUDIENCE = 'https://api.example.com';
 
 /** The settings of the service with which examples/README.md begins. */
-export const EXAMPLE_PROFILE = { SERVICE_PROFILE: 'standard', TOKEN_AUDIENCE: AUDIENCE };
+export const EXAMPLE_PROFILE = { SERVICE_PROFILE: 'standard', TOKEN_PROFILE: 'rfc9068', TOKEN_AUDIENCE: AUDIENCE };
 
 /** Starts a resource server of examples/, and waits until it answers. */
 export async function startExampleServer(

@@ -236,7 +236,7 @@ const VALUES: readonly Mistake[] = [
   { what: 'lower case', set: { token_lifetime_seconds: '300' }, fix: /did you mean TOKEN_LIFETIME_SECONDS\?/ },
   { what: 'yes in place of true', set: { PUBLIC_METADATA: 'yes' }, fix: /must be true or false/ },
   { what: 'True', set: { PUBLIC_METADATA: 'True' }, fix: /must be true or false/ },
-  { what: 'a profile in upper case', set: { TOKEN_PROFILE: 'RFC9068' }, fix: /must be default or rfc9068/ },
+  { what: 'a profile in upper case', set: { TOKEN_PROFILE: 'RFC9068' }, fix: /must be default or rfc9068 or common/ },
   { what: 'a profile without its audience', set: { TOKEN_PROFILE: 'rfc9068' }, fix: /TOKEN_AUDIENCE: is required/ },
   {
     what: 'methods with semicolons',

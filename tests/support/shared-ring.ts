@@ -18,6 +18,8 @@ export class SharedRing implements KeyRingStore, KeySealer {
   fault: 'none' | 'away' | 'read-only' | 'acknowledges nothing' = 'none';
   /** Called before each key is added, as another replica may act meanwhile. */
   beforeAdd = async () => {};
+  /** What is wrong with the secrets of the replicas, and whether they are those with which the keys were sealed. */
+  secrets: { readonly problem?: string; readonly areOthers?: boolean } = {};
   reads = 0;
   made = 0;
 
@@ -60,9 +62,14 @@ export class SharedRing implements KeyRingStore, KeySealer {
     };
   }
 
+  problem(): string | undefined {
+    return this.secrets.problem;
+  }
+
   async open(sealed: string): Promise<OpenedSeal> {
     const found = this.#sealed.get(sealed);
-    if (sealed.startsWith('locked')) return { state: 'locked', reason: 'its secret is missing, whose id is abc' };
+    if (sealed.startsWith('locked') || this.secrets.areOthers)
+      return { state: 'locked', reason: 'its secret is missing, whose id is abc' };
     return found === undefined ? { state: 'damaged' } : { state: 'opened', ...found };
   }
 

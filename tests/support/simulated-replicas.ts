@@ -68,6 +68,7 @@ export class SimulatedDatabase {
 
   sealerOf(secrets: readonly string[], wait: (seconds: number) => Promise<void>): KeySealer {
     return {
+      problem: () => undefined,
       make: async (algorithm): Promise<NewKey> => {
         await wait(this.#time.between(0.01, 2));
         const kid = `${algorithm}-${Math.floor(this.#time.random() * 2 ** 32).toString(36)}`;

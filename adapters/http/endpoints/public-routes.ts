@@ -20,6 +20,8 @@ interface PublicRouteParts {
   readonly methods: readonly AuthenticationMethod[];
   readonly metadata: Omit<MetadataOptions, 'cacheability' | 'methods'>;
   readonly responseScope?: 'requested' | 'always';
+  /** `resource`: the parameter `audience` names a resource. By default it is ignored, as any unknown one. */
+  readonly audienceParameter?: 'ignored' | 'resource';
   /** Whether the key set and the metadata are public; otherwise they require a token. */
   readonly publicMetadata: boolean;
   /** Such as the example resource. */

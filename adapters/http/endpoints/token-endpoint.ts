@@ -23,6 +23,8 @@ interface TokenEndpointParts {
   readonly methods: readonly AuthenticationMethod[];
   /** When responses have `scope`. RFC 6749 section 5.1 requires it where it differs from what was requested, which never happens here. */
   readonly responseScope?: 'requested' | 'always';
+  /** `resource`: the parameter `audience` names a resource. By default it is ignored, as any unknown one. */
+  readonly audienceParameter?: 'ignored' | 'resource';
 }
 
 /** Where a request has its credentials. */
@@ -37,17 +39,26 @@ const WAYS: Readonly<Record<AuthenticationMethod, Way>> = {
 
 /** The ways to authenticate that are switched on. */
 interface AcceptedWays extends Readonly<Record<Way, boolean>> {
+  /** Whether `audience` names a resource. */
+  readonly audience: boolean;
   readonly methods: readonly AuthenticationMethod[];
 }
 
 /** POST /oauth2/token: the client credentials grant (RFC 6749 sections 4.4 and 5). Cheap checks come first. */
-export function tokenEndpoint({ issueToken, load, methods, responseScope }: TokenEndpointParts): Handler {
+export function tokenEndpoint({
+  issueToken,
+  load,
+  methods,
+  responseScope,
+  audienceParameter,
+}: TokenEndpointParts): Handler {
   const ways = methods.map((method) => WAYS[method]);
   const accepted: AcceptedWays = {
     methods,
     secretInBody: ways.includes('secretInBody'),
     secretInHeader: ways.includes('secretInHeader'),
     assertion: ways.includes('assertion'),
+    audience: audienceParameter === 'resource',
   };
   return async (ctx) => {
     const challenge = challengeOf(ctx.state.head.authorization);
@@ -111,12 +122,25 @@ function readTokenRequest(
     ? readBasicCredentials(inHeader.credentials, parameter)
     : readBodyCredentials(parameter, accepted);
   if (!credentials.ok) return credentials;
+  const named = accepted.audience ? withAudience(resources, parameters.get('audience')) : success(resources);
+  if (!named.ok) return named;
   return success({
     credentials: credentials.value,
     scope: parameter('scope'),
-    resources: resources.filter((resource) => resource !== ''),
+    resources: named.value.filter((resource) => resource !== ''),
     caller,
   });
+}
+
+/** The resources with that of the parameter `audience`, which other providers have in the place of `resource` (RFC 8707). */
+function withAudience(
+  resources: readonly string[],
+  audience: string | undefined,
+): Result<readonly string[], HttpReason> {
+  if (audience === undefined) return success(resources);
+  if (audience === '') return failure('audience_empty');
+  const isSame = resources.every((resource) => resource === audience || resource === '');
+  return isSame ? success([audience]) : failure('audience_contradictory');
 }
 
 /** Beside a header that is not accepted: whether the body has credentials too, which is a different error. */

@@ -61,7 +61,8 @@ function refuseByHead({ contentEncodings, contentTypes, contentLength }: Request
   if (contentEncodings.some((value) => value.trim().toLowerCase() !== 'identity'))
     return 'content_encoding_unsupported';
   const [contentType = '', ...others] = contentTypes;
-  if (others.length > 0 || !isForm(contentType)) return 'content_type_unsupported';
+  if (others.length > 0) return 'content_type_repeated';
+  if (!isForm(contentType)) return 'content_type_unsupported';
   return contentLength > BODY_MAX_BYTES ? 'content_too_large' : undefined;
 }
 
@@ -110,7 +111,9 @@ function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | 
 
 function decodeForm(body: Buffer): Result<Form, HttpReason> {
   try {
-    return parseForm(UTF8.decode(body));
+    const text = UTF8.decode(body);
+    // It would belong to the last parameter, of which a refusal would say something that the caller cannot see.
+    return text.endsWith('\n') ? failure('form_ends_with_line_break') : parseForm(text);
   } catch {
     return failure('form_encoding_malformed');
   }
@@ -133,7 +136,7 @@ export function parseForm(text: string): Result<Form, HttpReason> {
     const value = decodeComponent(pair.slice(separator + 1));
     if (name === undefined || value === undefined) return failure('form_encoding_malformed');
     if (name === RESOURCE) resources.push(value);
-    else if (parameters.has(name)) return failure('parameter_repeated');
+    else if (parameters.has(name)) return failure(name === 'audience' ? 'audience_repeated' : 'parameter_repeated');
     else parameters.set(name, value);
   }
   return success({ parameters, resources });

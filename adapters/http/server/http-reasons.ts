@@ -61,6 +61,7 @@ export const HTTP_REASONS = {
     code: 'invalid_request',
     description: 'the Content-Type must be application/x-www-form-urlencoded, in UTF-8',
   },
+  content_type_repeated: { code: 'invalid_request', description: 'the header Content-Type is there more than once' },
   content_too_large: { code: 'content_too_large', description: 'the body is larger than 16 KiB' },
   form_encoding_malformed: {
     code: 'invalid_request',
@@ -68,6 +69,10 @@ export const HTTP_REASONS = {
   },
   parameters_too_many: { code: 'invalid_request', description: 'more than 50 parameters' },
   parameter_repeated: { code: 'invalid_request', description: 'a parameter stands in the body more than once' },
+  audience_repeated: { code: 'invalid_request', description: 'audience stands in the body more than once' },
+  audience_empty: { code: 'invalid_request', description: 'audience is empty' },
+  audience_contradictory: { code: 'invalid_target', description: 'audience and resource are different' },
+  form_ends_with_line_break: { code: 'invalid_request', description: 'the body ends with a line break' },
   grant_type_missing: { code: 'invalid_request', description: 'grant_type is missing' },
   grant_type_unsupported: { code: 'unsupported_grant_type', description: 'grant_type must be client_credentials' },
   client_id_malformed: {

@@ -37,11 +37,20 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
   content_encoding_unsupported: 'The body is compressed. Have the caller send it without a Content-Encoding.',
   content_type_unsupported:
     'The body is not declared as a form, often because it is JSON. Have the caller send application/x-www-form-urlencoded.',
+  content_type_repeated:
+    'The request has the header Content-Type more than once, often since a library sets it too. Have the caller send it once.',
   content_too_large: 'The body is larger than 16 KiB. Look for a wrong file or a very long scope at the caller.',
   form_encoding_malformed:
     'The body is not well-formed percent-encoded UTF-8. Look for a percent sign or an ampersand in the secret that the caller does not encode.',
   parameters_too_many: 'The request has more than 50 parameters. Correct it at the caller.',
   parameter_repeated: 'A parameter appears in the body more than once. Correct it at the caller.',
+  audience_repeated:
+    'The parameter audience appears in the body more than once. Have the caller send one, or resource more than once.',
+  audience_empty: 'The parameter audience has no value. Look for an unset variable in the configuration of the caller.',
+  audience_contradictory:
+    'The parameters audience and resource name different APIs, and with AUDIENCE_PARAMETER=resource both mean the same. Have the caller send one of them.',
+  form_ends_with_line_break:
+    'The body ends with a line break, which would belong to its last parameter. Have the caller leave it out, as curl does with --data in place of --data-binary.',
   grant_type_missing: 'The parameter grant_type is missing. Have the caller send grant_type=client_credentials.',
   grant_type_unsupported:
     'The caller asks for another grant than client_credentials, the only one here. Change the flow in the configuration of the caller.',

@@ -476,7 +476,7 @@ describe('token settings', () => {
       expect((await read(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET), service().url)).status).toBe(200);
     });
 
-    it.each(['JWT', 'application/at+jwt', 'at+JWT', 'dpop+jwt'])(
+    it.each(['jwt', 'application/at+jwt', 'at+JWT', 'dpop+jwt'])(
       'refuses a token of its own key with the type %j',
       async (type) => {
         const claims = decodeJwt(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET));
@@ -486,11 +486,14 @@ describe('token settings', () => {
       },
     );
 
-    it('accepts a token of its own key without a type, as it was issued in the default profile', async () => {
-      const claims = decodeJwt(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET));
-      const untyped = new TokenSigner(service().container.resolve(PARTS.keyProvider));
-      expect((await read(await untyped.sign(claims as unknown as AccessTokenClaims), service().url)).status).toBe(200);
-    });
+    it.each([undefined, 'JWT'] as const)(
+      'accepts a token of its own key with the type %s, of another profile',
+      async (type) => {
+        const claims = decodeJwt(await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET));
+        const other = new TokenSigner(service().container.resolve(PARTS.keyProvider), type);
+        expect((await read(await other.sign(claims as unknown as AccessTokenClaims), service().url)).status).toBe(200);
+      },
+    );
 
     it('refuses a token of its own key for another audience', async () => {
       const token = await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET);
@@ -510,9 +513,12 @@ describe('token settings', () => {
   });
 
   describe('with SERVICE_PROFILE=standard and TOKEN_AUDIENCE', () => {
-    const service = serviceForSuite({ environment: { SERVICE_PROFILE: 'standard', TOKEN_AUDIENCE: AUDIENCE } });
+    const service = serviceForSuite({
+      environment: { SERVICE_PROFILE: 'standard', TOKEN_AUDIENCE: AUDIENCE },
+      clients: [GOOD_CLIENT, { ...GOOD_CLIENT, client_id: 'with-resource', resources: ['urn:registered'] }],
+    });
 
-    it('a client that knows only HTTP Basic gets a token by RFC 9068, and learns its scopes without asking for one', async () => {
+    it('a client that knows only HTTP Basic gets a token with the claims of RFC 9068 and the type JWT, and learns its scopes without asking for one', async () => {
       const authorization = `Basic ${Buffer.from(`${CLIENT_ID}:${GOOD_SECRET}`).toString('base64')}`;
       const response = await requestToken(service().url, 'grant_type=client_credentials', { authorization });
       expect(response.json()).toEqual({
@@ -522,7 +528,7 @@ describe('token settings', () => {
         scope: 'read write',
       });
       const token = String(response.json()['access_token']);
-      expect(decodeProtectedHeader(token)).toMatchObject({ typ: 'at+jwt' });
+      expect(decodeProtectedHeader(token)).toMatchObject({ typ: 'JWT' });
       expect(decodeJwt(token)).toMatchObject({ aud: AUDIENCE, client_id: CLIENT_ID, scope: 'read write' });
     });
 
@@ -537,6 +543,40 @@ describe('token settings', () => {
         expect((await send(service().url, path)).status).toBe(200);
       },
     );
+
+    it.each([
+      ['the audience of the service', { audience: AUDIENCE }, AUDIENCE],
+      ['its resource', { resource: AUDIENCE }, AUDIENCE],
+      ['both, the same', { audience: AUDIENCE, resource: AUDIENCE }, AUDIENCE],
+      ['a registered resource', { audience: 'urn:registered' }, 'urn:registered'],
+    ])('a request that names %s gets a token for it', async (_what, named, aud) => {
+      const client = { ...GOOD, client_id: 'with-resource' };
+      const response = await requestToken(service().url, { ...client, ...named });
+      expect(response.status).toBe(200);
+      expect(decodeJwt(String(response.json()['access_token']))).toMatchObject({ aud });
+    });
+
+    it.each([
+      ['an audience that is not registered', 'audience=urn:other', 'invalid_target', "the resource 'urn:other'"],
+      [
+        'another resource beside it',
+        'audience=urn:registered&resource=urn:other',
+        'invalid_target',
+        'audience and resource',
+      ],
+      ['an empty audience', 'audience=', 'invalid_request', 'audience is empty'],
+      [
+        'two audiences',
+        'audience=urn:registered&audience=urn:registered',
+        'invalid_request',
+        'audience stands in the body',
+      ],
+    ])('a request with %s is refused, and told by name', async (_what, named, error, description) => {
+      const form = new URLSearchParams({ ...GOOD, client_id: 'with-resource' });
+      const response = await requestToken(service().url, `${form}&${named}`);
+      expect(response.status).toBe(400);
+      expect(response.json()).toEqual({ error, error_description: expect.stringContaining(description) });
+    });
 
     it('serves no example resource', async () => {
       const token = await getAccessToken(service().url, CLIENT_ID, GOOD_SECRET);

@@ -243,6 +243,10 @@ describe('token endpoint', () => {
       '400 invalid_request client_id_malformed': {
         'client_id of 256 characters': [{ ...GOOD, client_id: 'a'.repeat(256) }],
       },
+      '400 invalid_request form_ends_with_line_break': {
+        'a line break at its end': [`${text}\n`],
+        'a line break of another system': [`${text}\r\n`],
+      },
       '400 invalid_request content_type_unsupported': {
         'a JSON body': [JSON.stringify(GOOD), { 'content-type': 'application/json' }],
         'charset US-ASCII with a byte beyond ASCII in a resource': [

@@ -19,9 +19,9 @@ export interface OpenRepository extends AsyncDisposable {
 export async function openRepository(
   options: ConnectionOptions,
   log: DatabaseLog = () => {},
-  needsDetails = false,
+  usesColumns = false,
 ): Promise<OpenRepository> {
-  const { rows, readCosts, dependency: table } = await openClientRows(options, log, needsDetails);
+  const { rows, readCosts, dependency: table } = await openClientRows(options, log, usesColumns);
   return {
     repository: new SqlClientRepository({ rows, log, clock: new SystemClock(), pickDecoy }),
     findCosts: rows.findCosts,

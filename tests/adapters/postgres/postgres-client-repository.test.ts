@@ -127,10 +127,13 @@ describe('SqlClientRepository on PostgreSQL', () => {
       expect(opened.readiness()).toEqual({ ready: true });
     });
 
-    it('is refused at startup by a service that needs more, with the command that adds the columns', async () => {
-      await expect(openRepository(options(), undefined, true)).rejects.toThrow(
-        'table clients lacks the column credentials, details: run npm run migrate',
-      );
+    it('causes a note where clients may have keys and identities, of which none is found', async () => {
+      await using opened = await openRepository(options(), undefined, true);
+      expect(opened.readiness()).toMatchObject({ ready: true, note: { code: 'columns_missing' } });
+      expect(await opened.repository.findBySubject({ issuer: 'i', subject: 's' })).toEqual([]);
+      expect(await opened.repository.findKeys('client-1')).toEqual({ isRegistered: true, keys: [] });
+      await migrateDatabase(database.url);
+      await until(() => !('note' in opened.readiness()), 'the note has ended');
     });
   });
 

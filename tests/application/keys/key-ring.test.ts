@@ -30,6 +30,42 @@ const stepsOf = ({ rows }: SharedRing) => rows.map(({ step }) => step);
 describeKeyProvider('KeyRing in memory', () => freshKeyRing());
 describeKeyProvider('KeyRing that is shared', () => freshKeyRing(world()));
 
+describe('the secrets of a replica', () => {
+  it.each([
+    ['were replaced by others', { areOthers: true }, 'no longer has the secret of the key that signs'],
+    ['cannot be read', { problem: 'cannot be read (ENOENT)' }, 'cannot be read (ENOENT)'],
+  ])('that %s make it add no key, and say so, while it goes on with those that it has', async (_what, secrets, why) => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    await ring.advance();
+    const [signing, steps] = [await signingKid(ring), stepsOf(shared)];
+    shared.secrets = secrets;
+    // The key after the next one is due.
+    await pass(clock, rest.rotationSeconds + 1, ring);
+    expect(stepsOf(shared)).toEqual(steps);
+    expect(ring.note()).toMatchObject({ code: 'key_secret_unusable', text: expect.stringContaining(why) });
+    expect(ring.whyNotSigning()).toBeUndefined();
+    expect(await kidsOf(ring)).toContain(signing);
+    shared.secrets = {};
+    await ring.advance();
+    expect(stepsOf(shared)).toEqual([...steps, 2]);
+    expect(ring.note()).toBeUndefined();
+  });
+
+  it('that open no key of the ring make it add none, also of another algorithm', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    await ring.advance();
+    const steps = stepsOf(shared);
+    shared.secrets = { areOthers: true };
+    await freshKeyRing({ shared, clock, ...rest, algorithm: 'ES256' }).catch(() => {});
+    shared.secrets = {};
+    expect(stepsOf(shared)).toEqual(steps);
+    const again = await freshKeyRing({ shared, clock, ...rest });
+    expect([await signingKid(again), again.note()]).toEqual([await signingKid(ring), undefined]);
+  });
+});
+
 describe('a start', () => {
   it('in an empty ring makes a key that signs at once, and the next one', async () => {
     const { shared, ...rest } = world();
@@ -436,7 +472,9 @@ describe('a row of the ring', () => {
     expect(await kidsOf(ring)).toHaveLength(2);
     expect(await signingKid(ring)).toBe(first.kid);
     expect(await ring.verificationKey('planted')).toBeUndefined();
-    expect(ring.unusable()).toEqual([{ kid: 'planted', state: 'damaged', reason: 'its row was damaged or changed' }]);
+    expect(ring.unusable()).toMatchObject([
+      { kid: 'planted', state: 'damaged', reason: 'its row was damaged or changed' },
+    ]);
     expect(ring.note()).toEqual({
       code: 'key_damaged',
       text: 'the key planted cannot be used: its row was damaged or changed',

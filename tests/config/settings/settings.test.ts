@@ -95,10 +95,10 @@ describe('settings', () => {
         { ...MEMORY, MANAGEMENT_TOKEN_FILE: 'x', MANAGEMENT_PORT: '0' },
         'MANAGEMENT_TOKEN_FILE: needs a management port: set MANAGEMENT_PORT=8081 or another port',
       ],
-      ...['TOKEN_PROFILE=rfc9068', 'SERVICE_PROFILE=standard'].map(
+      ...['TOKEN_PROFILE=rfc9068', 'TOKEN_PROFILE=common', 'SERVICE_PROFILE=standard'].map(
         (set): [Readonly<Record<string, string>>, string] => [
           { ...MEMORY, ...Object.fromEntries([set.split('=')]) },
-          'TOKEN_AUDIENCE: is required if TOKEN_PROFILE is rfc9068, or SERVICE_PROFILE is standard: write the URL of the API that clients call with the token, such as https://api.example.com, which it finds in claim aud',
+          'TOKEN_AUDIENCE: is required if TOKEN_PROFILE is rfc9068 or common, or SERVICE_PROFILE is standard: write the URL of the API that clients call with the token, such as https://api.example.com, which it finds in claim aud',
         ],
       ),
       [
@@ -243,11 +243,12 @@ describe('settings', () => {
   describe('SERVICE_PROFILE', () => {
     const STANDARD = { ...MEMORY, SERVICE_PROFILE: 'standard', TOKEN_AUDIENCE: 'https://api.test' };
     const CHANGED = {
-      CLIENT_AUTHENTICATION_METHODS: ['client_secret_post', 'client_secret_basic'],
-      TOKEN_PROFILE: 'rfc9068',
+      CLIENT_AUTHENTICATION_METHODS: ['client_secret_post', 'client_secret_basic', 'private_key_jwt'],
+      TOKEN_PROFILE: 'common',
+      AUDIENCE_PARAMETER: 'resource',
       TOKEN_RESPONSE_SCOPE: 'always',
       PUBLIC_METADATA: true,
-      METADATA_COMPATIBILITY: ['oidc'],
+      METADATA_COMPATIBILITY: ['mcp', 'oidc'],
       EXAMPLE_RESOURCE: false,
     };
 
@@ -267,6 +268,8 @@ describe('settings', () => {
     it.each([
       ['CLIENT_AUTHENTICATION_METHODS', 'client_secret_post', ['client_secret_post']],
       ['TOKEN_PROFILE', 'default', 'default'],
+      ['TOKEN_PROFILE', 'rfc9068', 'rfc9068'],
+      ['AUDIENCE_PARAMETER', 'ignored', 'ignored'],
       ['TOKEN_RESPONSE_SCOPE', 'requested', 'requested'],
       ['PUBLIC_METADATA', 'false', false],
       ['METADATA_COMPATIBILITY', 'none', undefined],
@@ -528,6 +531,8 @@ describe('settings', () => {
       '300',
       'default',
       'rfc9068',
+      'common',
+      'resource',
       'declared',
     );
     const url = fc.constantFrom(
