@@ -17,6 +17,8 @@ export interface PresentedAssertion {
   readonly type: AssertionType;
   /** The `client_id` parameter. */
   readonly clientId?: string | undefined;
+  /** Whether it is the grant itself. */
+  readonly isGrant?: boolean;
 }
 
 /** Authentication by an identity of another issuer. */
@@ -54,13 +56,13 @@ export class AuthenticateClient implements ClientAuthentication<ClientCredential
 
   /** The issuer decides who signed: another one that is trusted here, or the client itself. */
   async #byAssertion(
-    { assertion: compact, type, clientId }: AssertionCredentials,
+    { assertion: compact, type, clientId, isGrant = false }: AssertionCredentials,
     caller: Caller,
   ): Promise<Result<ClientRegistration, Refusal>> {
     const { private_key_jwt: byKey, federated_jwt: byIdentity } = this.#strategies;
     const assertion = ClientAssertion.parse(compact);
     if (!assertion.ok) return refusedOpenly('assertion_malformed', { assertion_malformed: assertion.problem });
-    const presented = { assertion: assertion.value, type, clientId };
+    const presented = { assertion: assertion.value, type, clientId, isGrant };
     if (byIdentity?.isResponsibleFor(presented)) return byIdentity.execute(presented, caller);
     if (byKey !== undefined && type === 'jwt-bearer') return byKey.execute(presented, caller);
     const trusted = 'an issuer that this server trusts';

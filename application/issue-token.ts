@@ -1,18 +1,25 @@
 import { type AccessTokenClaims, TOKEN_LENGTH_MAX } from '../domain/access-token-claims.ts';
-import { type Refusal, refused } from '../domain/refusal.ts';
+import { ClientAssertion } from '../domain/client-assertion.ts';
+import type { ClientRegistration } from '../domain/client-registration.ts';
+import type { GrantType } from '../domain/grant-type.ts';
+import { type Refusal, refused, refusedGrant } from '../domain/refusal.ts';
 import { isResourceIndicator } from '../domain/resource-indicator.ts';
 import { type Result, success } from '../domain/result.ts';
 import { Scope } from '../domain/scope.ts';
 import type { TokenPolicy } from '../domain/token-policy.ts';
 import type { AuditLog } from './ports/audit-log.ts';
 import type { Caller, RequestOrigin } from './ports/caller.ts';
-import type { ClientAuthentication, ClientCredentials } from './ports/client-credentials.ts';
+import type { AssertionCredentials, ClientAuthentication, ClientCredentials } from './ports/client-credentials.ts';
 import type { Clock } from './ports/clock.ts';
 import type { IdGenerator } from './ports/id-generator.ts';
 import type { TokenSigner } from './token-signer.ts';
 
 export interface TokenRequest {
   readonly credentials: ClientCredentials;
+  /** `credentials` are the grant itself then (RFC 7523 section 2.1). */
+  readonly grant: GrantType;
+  /** With which the client authenticates beside a grant, if it does. */
+  readonly beside?: ClientCredentials | undefined;
   /** The `scope` parameter as it was sent; undefined if it was absent or empty. */
   readonly scope?: string | undefined;
   /** The `resource` parameters as they were sent (RFC 8707). */
@@ -31,6 +38,8 @@ export interface IssuedToken {
 
 interface IssueTokenParts {
   readonly authenticateClient: ClientAuthentication<ClientCredentials>;
+  /** Of the grant `jwt-bearer`; undefined if it is switched off. */
+  readonly authenticateGrant?: ClientAuthentication<AssertionCredentials> | undefined;
   readonly policy: TokenPolicy;
   readonly signer: Pick<TokenSigner, 'sign'>;
   readonly clock: Clock;
@@ -38,7 +47,7 @@ interface IssueTokenParts {
   readonly auditLog: AuditLog;
 }
 
-/** The client credentials grant (RFC 6749 section 4.4): issues an access token for valid credentials. */
+/** Issues an access token for the credentials of a client (RFC 6749 section 4.4), or for an assertion (RFC 7523 section 2.1). */
 export class IssueToken {
   readonly #parts: IssueTokenParts;
 
@@ -49,12 +58,14 @@ export class IssueToken {
   /** A token, or a refusal, once it is recorded. Throws what the ports throw. */
   async execute(request: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
     const outcome = await this.#issue(request);
-    await this.#record(outcome, request.caller);
+    await this.#record(outcome, request);
     return outcome;
   }
 
-  async #issue({ credentials, scope, resources, caller }: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
-    const { authenticateClient, policy, signer, clock, ids } = this.#parts;
+  async #issue(request: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
+    const { policy, signer, clock, ids } = this.#parts;
+    const { grant, resources } = request;
+    const scope = request.scope ?? scopeClaimOf(request);
 
     // What is malformed is refused before it costs a hash; what is not registered, only after the client is authenticated.
     const requested = scope === undefined ? undefined : Scope.parse(scope);
@@ -65,8 +76,9 @@ export class IssueToken {
     const malformed = resources.find((resource) => !isResourceIndicator(resource));
     if (malformed !== undefined) return refused('resource_malformed', undefined, malformed);
 
-    const client = await authenticateClient.execute(credentials, caller);
+    const client = await this.#authenticate(request);
     if (!client.ok) return client;
+    if (!client.value.mayUse(grant)) return refused(NOT_USABLE[grant], client.value.clientId);
 
     const granted = policy.grant(client.value, requested?.value, resources);
     if (!granted.ok) return granted;
@@ -85,7 +97,21 @@ export class IssueToken {
     });
   }
 
-  #record(outcome: Result<IssuedToken, Refusal>, { requestId, remoteAddress }: RequestOrigin): Promise<void> {
+  async #authenticate(request: TokenRequest): Promise<Result<ClientRegistration, Refusal>> {
+    const { authenticateClient, authenticateGrant } = this.#parts;
+    const { credentials, grant, beside, caller } = request;
+    if (grant === 'client_credentials') return authenticateClient.execute(credentials, caller);
+    if (authenticateGrant === undefined || !('assertion' in credentials)) throw new Error('the grant is switched off');
+    const other = beside && (await authenticateClient.execute(beside, caller));
+    if (other?.ok === false) return other;
+    const client = await authenticateGrant.execute(credentials, caller);
+    if (!client.ok) return refusedGrant(client);
+    const isSame = other === undefined || other.value.clientId === client.value.clientId;
+    return isSame ? client : refused('grant_refused', client.value.clientId);
+  }
+
+  #record(outcome: Result<IssuedToken, Refusal>, request: TokenRequest): Promise<void> {
+    const { requestId, remoteAddress } = request.caller;
     const { auditLog, clock } = this.#parts;
     const origin = { request_id: requestId, remote_address: remoteAddress };
     if (!outcome.ok) {
@@ -102,7 +128,21 @@ export class IssueToken {
       token_id: jti,
       scope,
       expires_at: exp,
+      ...(request.grant !== 'client_credentials' && { grant: request.grant }),
       ...origin,
     });
   }
 }
+
+/** What is told where a client may not use a grant: as little as of a wrong assertion where that is the grant. */
+const NOT_USABLE = { client_credentials: 'grant_not_registered', 'jwt-bearer': 'grant_refused' } as const;
+
+/** Some clients ask for scopes in the assertion that they sign themselves. What a platform has signed asks for nothing. */
+function scopeClaimOf({ grant, credentials }: TokenRequest): string | undefined {
+  if (grant !== 'jwt-bearer' || !('assertion' in credentials)) return undefined;
+  const assertion = ClientAssertion.parse(credentials.assertion);
+  const { iss, sub, scope = '' } = assertion.ok ? assertion.value.claims : NO_CLAIMS;
+  return iss === sub && scope !== '' ? scope : undefined;
+}
+
+const NO_CLAIMS: Partial<ClientAssertion['claims']> = {};

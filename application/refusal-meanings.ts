@@ -50,6 +50,10 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
     'The assertion was issued too long ago. Have the caller fetch a new one, or raise CLIENT_ASSERTION_MAX_AGE_SECONDS.',
   assertion_replayed:
     'This assertion was used before. Have the caller sign a new one, with a new jti, for each request and each retry; if it already does, somebody else has a copy.',
+  grant_not_registered:
+    'The client may get tokens by another grant only: its field grant_types. Change the flow at the caller, or the registration with `npm run clients -- update <client-id> --grant-types`.',
+  grant_refused:
+    'The assertion is right, but its client may not use this grant (its field grant_types), or the request authenticates as another client beside it. Change the registration, or have the caller leave its client authentication out.',
   attempts_exhausted:
     'Too many attempts with a wrong secret for this client id came from this address in the last minute. Find the caller with the wrong secret; right secrets work again within 5 s after it stops.',
   scope_malformed:
@@ -98,6 +102,8 @@ export const CHANGING_REGISTRATIONS: ReadonlySet<string> = new Set<RefusalReason
   'assertion_signature_wrong',
   'assertion_subject_unknown',
   'federated_rule_refused',
+  'grant_not_registered',
+  'grant_refused',
   'scope_not_registered',
   'scope_not_of_resource',
   'resource_not_registered',

@@ -11,7 +11,11 @@ import type { VerificationQueue } from '../adapters/secrets/verification-queue.t
 import type { AuthorizeRequest } from '../application/authorize-request.ts';
 import type { IssueToken } from '../application/issue-token.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
-import type { ClientAuthentication, ClientCredentials } from '../application/ports/client-credentials.ts';
+import type {
+  AssertionCredentials,
+  ClientAuthentication,
+  ClientCredentials,
+} from '../application/ports/client-credentials.ts';
 import type { ClientRepository } from '../application/ports/client-repository.ts';
 import type { Clock, MonotonicClock } from '../application/ports/clock.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
@@ -60,6 +64,10 @@ export const PARTS = {
   verifyAssertion: token<VerifyAssertion>('VerifyAssertion'),
   usedAssertions: token<UsedAssertions>('UsedAssertions'),
   authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
+  /** Undefined without the grant. */
+  authenticateGrant: token<ClientAuthentication<AssertionCredentials> | undefined>(
+    'AuthenticateClient of the grant jwt-bearer',
+  ),
   signingThreads: token<SigningThreads>('SigningThreads'),
   keyFactory: token<KeyFactory>('KeyFactory'),
   keyProvider: token<KeyProvider>('KeyProvider'),

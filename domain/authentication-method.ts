@@ -13,38 +13,22 @@ export const AUTHENTICATION_METHODS = [
 
 export type AuthenticationMethod = (typeof AUTHENTICATION_METHODS)[number];
 
-interface MethodRow {
-  /** What a client sends. */
-  readonly sends: 'secret' | 'assertion';
-  /** What its registration has to have for that. */
-  readonly needs: 'secret' | 'key' | 'subject';
-  /** Whether what it sends is good for one request, so that the storage has to know what was used. */
-  readonly isUsedOnce: boolean;
-}
+/** What the registration of a client has to have for a method. */
+type Credential = 'secret' | 'key' | 'subject';
 
-const METHODS: Readonly<Record<AuthenticationMethod, MethodRow>> = {
-  client_secret_post: { sends: 'secret', needs: 'secret', isUsedOnce: false },
-  client_secret_basic: { sends: 'secret', needs: 'secret', isUsedOnce: false },
-  private_key_jwt: { sends: 'assertion', needs: 'key', isUsedOnce: true },
-  federated_jwt: { sends: 'assertion', needs: 'subject', isUsedOnce: false },
+const NEEDS: Readonly<Record<AuthenticationMethod, Credential>> = {
+  client_secret_post: 'secret',
+  client_secret_basic: 'secret',
+  private_key_jwt: 'key',
+  federated_jwt: 'subject',
 };
 
-/** Whether each of the methods sends a secret. */
+/** Whether a client sends a secret by each of the methods; by the others it sends a signed assertion. */
 export function sendOnlySecrets(methods: readonly AuthenticationMethod[]): boolean {
-  return methods.every((method) => METHODS[method].sends === 'secret');
-}
-
-/** Whether one of the methods sends a signed assertion. */
-export function usesAssertions(methods: readonly AuthenticationMethod[]): boolean {
-  return methods.some((method) => METHODS[method].sends === 'assertion');
-}
-
-/** Whether used assertions have to be recorded for one of the methods. */
-export function recordsUses(methods: readonly AuthenticationMethod[]): boolean {
-  return methods.some((method) => METHODS[method].isUsedOnce);
+  return methods.every((method) => NEEDS[method] === 'secret');
 }
 
 /** The methods by which a client may authenticate that has these. */
-export function methodsFor(has: Readonly<Record<MethodRow['needs'], boolean>>): readonly AuthenticationMethod[] {
-  return AUTHENTICATION_METHODS.filter((method) => has[METHODS[method].needs]);
+export function methodsFor(has: Readonly<Record<Credential, boolean>>): readonly AuthenticationMethod[] {
+  return AUTHENTICATION_METHODS.filter((method) => has[NEEDS[method]]);
 }

@@ -19,6 +19,8 @@ interface AssertionClaims {
   readonly iat?: number | undefined;
   readonly nbf?: number | undefined;
   readonly jti?: string | undefined;
+  /** What a grant asks for, if that is a text: some clients write it here. */
+  readonly scope?: string | undefined;
 }
 
 const COMPACT_JWS = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/;
@@ -67,8 +69,9 @@ export class ClientAssertion {
     if (fault !== undefined) return failure(fault);
     if ('crit' in header || 'b64' in header) return failure('crit and b64 are not understood');
     const { alg, kid, typ } = header as Fields & AssertionHeader;
-    const { iss, sub, aud, exp, iat, nbf, jti } = payload as Fields & SentClaims;
-    const claims = { iss, sub, aud: [aud].flat(), exp, iat, nbf, jti };
+    const { iss, sub, aud, exp, iat, nbf, jti, scope } = payload as Fields & SentClaims;
+    const asked = typeof scope === 'string' ? scope : undefined;
+    const claims = { iss, sub, aud: [aud].flat(), exp, iat, nbf, jti, scope: asked };
     return success(new ClientAssertion(compact, { alg, kid, typ }, claims));
   }
 

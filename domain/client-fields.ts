@@ -1,4 +1,5 @@
 import { type ClientClaims, NO_CLAIMS, ruleOfClaims } from './client-claims.ts';
+import { ruleOfGrants } from './grant-type.ts';
 import { ruleOfLifetime } from './token-lifetime.ts';
 import { hasUnprintable } from './unprintable.ts';
 
@@ -11,6 +12,8 @@ export interface ClientFields {
   readonly claims: ClientClaims;
   /** The longest lifetime of the client's tokens, in seconds; null: as long as the deployment's. */
   readonly token_lifetime_seconds: number | null;
+  /** The grants by which the client may get tokens, short or in full (RFC 7591 section 2); null: all that are switched on. */
+  readonly grant_types: readonly string[] | null;
   /** Whose file has the client, such as a team; null: nobody's. */
   readonly owner: string | null;
 }
@@ -45,6 +48,7 @@ export const CLIENT_FIELDS: {
     ruleOf: ruleOfLifetime,
     recorded: (seconds) => seconds,
   },
+  grant_types: { empty: null, ruleOf: ruleOfGrants, recorded: (grants) => grants },
   owner: { empty: null, ruleOf: ruleOfOwner, recorded: (owner) => owner },
 };
 

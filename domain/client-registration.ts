@@ -1,14 +1,12 @@
 import { type ClientClaims, NO_CLAIMS, ruleOfClaims } from './client-claims.ts';
 import { type ClientDetails, DETAIL_FIELDS } from './client-details.ts';
+import { type GrantType, grantNamed, ruleOfGrants } from './grant-type.ts';
 import type { RegisteredResource } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
 import { Scope } from './scope.ts';
 import { isLocked, StoredSecret } from './stored-secret.ts';
 import { ruleOfLifetime } from './token-lifetime.ts';
 import { hasUnprintable, NO_UNPRINTABLE } from './unprintable.ts';
-
-/** The grant type of every registration (RFC 6749 section 4.4). */
-export const GRANT_TYPE = 'client_credentials';
 
 /** The longest client identifier, in Unicode characters. */
 const CLIENT_ID_MAX_LENGTH = 255;
@@ -46,6 +44,8 @@ export interface ClientRegistrationFields extends ClientColumns {
   readonly claims?: unknown;
   /** The longest lifetime of the client's tokens, in seconds. */
   readonly tokenLifetimeSeconds?: unknown;
+  /** The grants that the client may use. */
+  readonly grantTypes?: unknown;
 }
 
 /** A client to register. Storage gives it its `id`. A kind of details that is absent says nothing; an empty one says that there are none. */
@@ -62,6 +62,7 @@ export const FIELD_NAMES = {
   scope: 'scope',
   claims: DETAIL_FIELDS.claims,
   tokenLifetimeSeconds: DETAIL_FIELDS.token_lifetime_seconds,
+  grantTypes: DETAIL_FIELDS.grant_types,
   credentials: 'credentials',
   details: 'details',
 } as const satisfies Record<Exclude<keyof ClientRegistrationFields, 'resources'> | 'credentials' | 'details', string>;
@@ -88,6 +89,8 @@ export class ClientRegistration {
   readonly claims: ClientClaims;
   /** Infinity: as long as the deployment's. */
   readonly tokenLifetimeSeconds: number;
+  /** Undefined: all that are switched on. */
+  readonly #grantTypes: readonly (GrantType | undefined)[] | undefined;
 
   private constructor(fields: ClientRegistrationFields, clientSecret: StoredSecret, scope: Scope) {
     this.id = fields.id;
@@ -98,12 +101,17 @@ export class ClientRegistration {
     this.resources = fields.resources ?? [];
     this.claims = (fields.claims ?? NO_CLAIMS) as ClientClaims;
     this.tokenLifetimeSeconds = Number(fields.tokenLifetimeSeconds ?? Infinity);
+    this.#grantTypes = (fields.grantTypes as readonly unknown[] | null | undefined)?.map(grantNamed);
     Object.freeze(this);
   }
 
   /** Whether a lock on its secret disables the client, however it authenticates. A plain secret may begin like a lock. */
   get isDisabled(): boolean {
     return this.clientSecret.kind === 'unusable' && isLocked(this.clientSecret.reveal());
+  }
+
+  mayUse(grant: GrantType): boolean {
+    return this.#grantTypes?.includes(grant) ?? true;
   }
 
   /** A registration that somebody makes now. An id that nobody can see in full is refused; one that another program has stored is not. */
@@ -135,10 +143,12 @@ export class ClientRegistration {
         rule: 'must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)',
       });
     }
-    const { claims = NO_CLAIMS, tokenLifetimeSeconds = null } = fields;
+    const { claims = NO_CLAIMS, tokenLifetimeSeconds = null, grantTypes = null } = fields;
     const [rule, ruleOfTime] = [ruleOfClaims(claims), ruleOfLifetime(tokenLifetimeSeconds)];
+    const wrongGrants = ruleOfGrants(grantTypes);
     if (rule !== undefined) return failure({ field: 'claims', rule });
     if (ruleOfTime !== undefined) return failure({ field: 'tokenLifetimeSeconds', rule: ruleOfTime });
+    if (wrongGrants !== undefined) return failure({ field: 'grantTypes', rule: wrongGrants });
     return success(new ClientRegistration(fields, StoredSecret.parse(fields.clientSecret), scope.value));
   }
 }

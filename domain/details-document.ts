@@ -139,10 +139,12 @@ function isResource(value: unknown): value is RegisteredResource {
 }
 
 /** What the registration says about the tokens of a client. A row may hold anything: ClientRegistration checks it. */
-export function readTokenFields({ claims, token_lifetime_seconds: tokenLifetimeSeconds }: StoredDocument) {
+export function readTokenFields(document: StoredDocument) {
+  const { claims, token_lifetime_seconds: tokenLifetimeSeconds, grant_types: grantTypes } = document;
   return {
     ...(claims !== undefined && { claims }),
     ...(tokenLifetimeSeconds !== undefined && { tokenLifetimeSeconds }),
+    ...(grantTypes !== undefined && { grantTypes }),
   };
 }
 

@@ -27,7 +27,7 @@ export const REASONS = {
   secret_wrong: { code: 'invalid_client' },
   client_disabled: { code: 'invalid_client' },
   client_ambiguous: { code: 'invalid_client' },
-  assertion_malformed: { code: 'invalid_client', description: 'client_assertion is malformed: …' },
+  assertion_malformed: { code: 'invalid_client', description: 'the assertion is malformed: …' },
   assertion_type_refused: {
     code: 'invalid_client',
     description: 'typ in the header of the assertion has to be JWT, or absent',
@@ -68,6 +68,11 @@ export const REASONS = {
     description: 'iat of the assertion has to be no more than … seconds ago: get a new one from its issuer',
   },
   assertion_replayed: { code: 'invalid_client' },
+  grant_not_registered: {
+    code: 'unauthorized_client',
+    description: 'the client is not registered for this grant_type',
+  },
+  grant_refused: { code: 'invalid_grant' },
   attempts_exhausted: {
     code: 'slow_down',
     description: 'too many failed attempts for this client_id from this address: try again later',
@@ -132,6 +137,14 @@ export interface Refusal {
 export function refused(reason: RefusalReason, clientId?: string, shown?: string): Failure<Refusal> {
   const { code } = REASONS[reason];
   return failure({ code, reason, ...(clientId !== undefined && { clientId }), ...(shown !== undefined && { shown }) });
+}
+
+/**
+ * The same where the assertion is the grant (RFC 7523 section 3.1): what would be `invalid_client` is `invalid_grant`. All that depends on what
+ * is registered is told alike.
+ */
+export function refusedGrant({ problem }: Failure<Refusal>): Failure<Refusal> {
+  return problem.code === 'invalid_client' ? failure({ ...problem, code: 'invalid_grant' }) : failure(problem);
 }
 
 /** What was expected, for each reason whose description shows it. */

@@ -32,6 +32,9 @@ const REFERENCE = z.union([
 const NOT_A_REFERENCE =
   'must be a BCrypt encoding, {"file": PATH}, {"env": NAME} or, in clients apply, {"generate": PATH}';
 const PLAIN = `must not be in the file in plain text: write {"file": PATH} or {"env": NAME}, or the output of clients hash`;
+/** How the encodings of other functions begin: crypt's, passlib's, Django's, Spring's and LDAP's. */
+const OTHER_HASH = /^(\$(?!2)[\w-]+\$|\{(?!bcrypt\}|noop\})[\w@.-]+\}|(pbkdf2|argon2|scrypt|s?sha\d*|md5)[\w-]*[$:])/i;
+const NOT_BCRYPT = 'is a hash, and not one of BCrypt: the client needs a new secret';
 /** A cut encoding, one of another cost, or the text for no secret, would become a secret itself. */
 const LIKE_AN_ENCODING = /^(!*(\{bcrypt\})?\$2|\*$)/;
 const NO_ENCODING = 'refers to a text that looks like a BCrypt encoding, and is none of cost 4 to 14';
@@ -55,7 +58,8 @@ export function withSecrets(entry: unknown, rules: SecretRules): Result<EntryWit
     const { client_secret: secret } = given;
     const field = `${path}client_secret`;
     if (typeof secret === 'string' || secret === null) {
-      if (rules.plain === 'refused' && secret !== null && !isStored(secret)) problems.push([field, PLAIN]);
+      if (rules.plain === 'refused' && secret !== null && !isStored(secret))
+        problems.push([field, OTHER_HASH.test(secret) ? NOT_BCRYPT : PLAIN]);
       return given;
     }
     const reference = REFERENCE.safeParse(secret);

@@ -74,7 +74,8 @@ export function lookUpStatements(hasColumns: boolean) {
       text: `select ${columns} from clients where client_id = any ((select $1::text[])::text[])`,
     },
     /**
-     * What authenticates clients, as one row for each id, registered or not: of an unknown one, that of another client, which takes as long.
+     * What authenticates clients, as one row for each id, registered or not: of an unknown one, that of another client, which takes as long. The
+     * condition that is always true looks for that one where the client is found.
      * Parameters: an array of client ids, and one with the `id` of the row, or of the one before it, that takes the place of each.
      */
     findCredentials: {
@@ -82,7 +83,8 @@ export function lookUpStatements(hasColumns: boolean) {
       text: `select asked.client_id as "asked", found.* from
         rows from (pg_catalog.unnest((select $1::text[])), pg_catalog.unnest((select $2::bigint[]))) as asked (client_id, decoy),
         lateral (select ${credentials} from clients where id = coalesce(
-          (select id from clients where client_id = asked.client_id),
+          (select id from clients where client_id = asked.client_id
+            and (select id from clients where id >= asked.decoy order by id limit 1) is distinct from -1::bigint),
           (select id from clients where id >= asked.decoy order by id limit 1),
           (select id from clients order by id desc limit 1))) as found`,
     },

@@ -34,6 +34,8 @@ type TokenEvent = TokenRequest &
         /** The granted scopes. After 2,000 characters it is cut, and ends with an ellipsis. */
         readonly scope: string;
         readonly expires_at: number;
+        /** By which it was issued, if not by client_credentials. */
+        readonly grant?: 'jwt-bearer';
       })
     // An unknown id may be a secret in the wrong field.
     | (Partial<OfClient> & {

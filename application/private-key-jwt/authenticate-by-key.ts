@@ -24,6 +24,8 @@ interface AuthenticateByKeyParts extends KeyAssertionPolicy {
   readonly verifyAssertion: VerifyAssertion;
   readonly useAssertion: UseAssertion;
   readonly clock: Clock;
+  /** The furthest that `exp` of a grant may be ahead, in seconds. */
+  readonly grantLifetimeSeconds: number;
 }
 
 /** `private_key_jwt`: a client authenticates with an assertion that it signed with its own key (RFC 7523 section 2.2). */
@@ -41,28 +43,33 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
    * assertion of an enabled client is recorded as used, so nobody else can fill the store.
    */
   async execute(
-    { assertion, clientId }: PresentedAssertion,
+    { assertion, clientId, isGrant = false }: PresentedAssertion,
     caller: Caller,
   ): Promise<Result<ClientRegistration, Refusal>> {
-    const { clients, verifyAssertion, useAssertion, clock, audiences, maxLifetimeSeconds } = this.#parts;
-    const { sub, exp, jti: assertionId = '' } = assertion.claims;
+    const { clients, verifyAssertion, useAssertion, clock, audiences } = this.#parts;
+    const maxLifetimeSeconds = isGrant ? this.#parts.grantLifetimeSeconds : this.#parts.maxLifetimeSeconds;
+    const { sub, exp, jti: assertionId } = assertion.claims;
     const now = clock.now();
-    const reason = refusalOfKeyAssertion(assertion, { now, audiences, maxLifetimeSeconds, clientId });
-    if (reason !== undefined) return refusedOpenly(reason, keyAssertionExpectations(this.#parts, assertion));
+    const limits = { now, audiences, maxLifetimeSeconds, clientId, isGrant };
+    const reason = refusalOfKeyAssertion(assertion, limits);
+    if (reason !== undefined) return refusedOpenly(reason, keyAssertionExpectations(limits, assertion));
 
     const found = await clients.findKeys(sub, assertion.header.kid);
     const current = found.keys.filter((key) => !hasExpired(key, now));
     const jwks = current.map(({ jwk }) => jwk);
     const isRegistered = async () => found.isRegistered;
     const verdict = await verifyAssertion.execute(assertion, jwks, { clientId: sub, caller, isRegistered });
-    if (!found.isRegistered) return refused('client_unknown');
-    if (verdict !== 'verified') return refused(REASON_OF_VERDICT[verdict], sub);
+    if (verdict !== 'verified' || !found.isRegistered) {
+      const reason = verdict === 'verified' ? 'client_unknown' : REASON_OF_VERDICT[verdict];
+      return found.isRegistered ? refused(reason, sub) : refused('client_unknown');
+    }
     // Read only now: a stranger makes the service read no more than the keys.
     const lookup = await clients.findByClientId(sub);
     if (lookup.kind === 'unknown') return refused('client_unknown');
     if (lookup.kind === 'broken') return refused('registration_broken', sub);
     if (lookup.registration.isDisabled) return refused('client_disabled', sub);
 
+    if (assertionId === undefined) return success(lookup.registration);
     const keptSeconds = Math.ceil(exp) + CLIENT_SKEW_SECONDS + KEPT_LONGER_SECONDS - now;
     const outcome = await useAssertion.execute({ clientId: sub, assertionId, keptSeconds });
     return outcome === 'first' ? success(lookup.registration) : refused('assertion_replayed', sub);

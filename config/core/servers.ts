@@ -86,7 +86,15 @@ export function publicRoutesOf(core: Core, settings: Settings, features: readonl
     methods: settings.CLIENT_AUTHENTICATION_METHODS,
     responseScope: settings.TOKEN_RESPONSE_SCOPE,
     audienceParameter: settings.AUDIENCE_PARAMETER,
-    metadata: { issuer, baseUrl, algorithm, scopes, compatibility: settings.METADATA_COMPATIBILITY },
+    grants: settings.GRANT_TYPES,
+    metadata: {
+      issuer,
+      baseUrl,
+      algorithm,
+      scopes,
+      compatibility: settings.METADATA_COMPATIBILITY,
+      grants: settings.GRANT_TYPES,
+    },
     publicMetadata: settings.PUBLIC_METADATA,
     furtherRoutes: features.flatMap(({ routes = [] }) => routes),
   });

@@ -9,6 +9,7 @@ import type { Feature } from '../feature.ts';
 import { type Core, PARTS, part } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { followDatabaseUrl } from '../settings/database-url.ts';
+import { verifiedMethods } from '../settings/verified-methods.ts';
 import type { ServiceNeeds } from '../storages/storage.ts';
 import { openStorage } from '../storages.ts';
 
@@ -42,7 +43,7 @@ export function needsOf(
       measure: (use, pool) => core.resolve(PARTS.processMetrics).measureDatabase(use, pool),
     },
     poolSize: settings.DATABASE_POOL_SIZE,
-    usesColumns: !sendOnlySecrets(settings.CLIENT_AUTHENTICATION_METHODS),
+    usesColumns: !sendOnlySecrets(verifiedMethods(settings)),
     clock: core.resolve(PARTS.clock),
     ids: core.resolve(PARTS.ids),
     pickDecoy: decoyPicker(keySecrets[0]?.decoyKey ?? randomBytes(32)),

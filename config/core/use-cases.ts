@@ -14,9 +14,13 @@ const REPLICA_LEEWAY_SECONDS = 1;
 /** Authentication by each of the methods that are switched on. */
 export function registerAuthentication(
   core: Core,
-  { CLIENT_AUTHENTICATION_METHODS: methods }: Settings,
+  { CLIENT_AUTHENTICATION_METHODS: methods, GRANT_TYPES: grants }: Settings,
   strategies: AuthenticationStrategies,
 ): void {
+  part(core, PARTS.authenticateGrant, () => {
+    const { private_key_jwt, federated_jwt } = strategies;
+    return grants.includes('jwt-bearer') ? new AuthenticateClient({ private_key_jwt, federated_jwt }) : undefined;
+  });
   part(core, PARTS.authenticateClient, () => {
     const { client_secret_post: bySecret } = strategies;
     if (bySecret !== undefined && sendOnlySecrets(methods)) return bySecret;
@@ -30,6 +34,7 @@ export function registerUseCases(core: Core, settings: Settings): void {
     const policy = new TokenPolicy(tokenPolicyOptions(settings));
     return new IssueToken({
       authenticateClient: core.resolve(PARTS.authenticateClient),
+      authenticateGrant: core.resolve(PARTS.authenticateGrant),
       policy,
       signer: new TokenSigner(core.resolve(PARTS.keyProvider), policy.type),
       clock: core.resolve(PARTS.clock),

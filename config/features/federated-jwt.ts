@@ -7,6 +7,7 @@ import { TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
 import type { Feature } from '../feature.ts';
 import { type Core, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
+import { verifiedMethods } from '../settings/verified-methods.ts';
 
 interface FederatedJwt extends Feature {
   readonly method: IdentityAuthentication;
@@ -14,7 +15,7 @@ interface FederatedJwt extends Feature {
 
 /** `federated_jwt`: clients authenticate with the identities that other issuers give them, such as Kubernetes or GitHub. */
 export function federatedJwt({ settings, issuers }: Configuration, core: Core): FederatedJwt | undefined {
-  if (!settings.CLIENT_AUTHENTICATION_METHODS.includes('federated_jwt')) return undefined;
+  if (!verifiedMethods(settings).includes('federated_jwt')) return undefined;
   const keySets = new IssuerKeySets(issuers, {
     timeoutMs: KEY_SET_TIMEOUT_MS,
     refreshMs: settings.CLIENT_ASSERTION_KEYS_REFRESH_SECONDS * 1_000,

@@ -8,17 +8,21 @@ import { needsOf } from '../core/storage.ts';
 import type { Feature } from '../feature.ts';
 import { type Core, PARTS, part } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
+import { verifiedMethods } from '../settings/verified-methods.ts';
 import { openStorage } from '../storages.ts';
 
 interface PrivateKeyJwt extends Feature {
   readonly method: ClientAuthentication<PresentedAssertion>;
 }
 
-/** `private_key_jwt`: clients authenticate with assertions that they sign with keys of their own (RFC 7523 section 2.2). */
+/**
+ * `private_key_jwt`: clients authenticate with assertions that they sign with keys of their own (RFC 7523 section 2.2); and those that
+ * sign their grant so (section 2.1).
+ */
 export async function privateKeyJwt(configuration: Configuration, core: Core): Promise<PrivateKeyJwt | undefined> {
   const { settings } = configuration;
   const { TOKEN_ISSUER: issuer, BASE_URL, CLIENT_ASSERTION_AUDIENCE: audience } = settings;
-  if (!settings.CLIENT_AUTHENTICATION_METHODS.includes('private_key_jwt')) return undefined;
+  if (!verifiedMethods(settings).includes('private_key_jwt')) return undefined;
   const { openUsedAssertions } = await openStorage(settings);
   const shared = await openUsedAssertions?.(needsOf(configuration, core, 'used assertions'));
   part(core, PARTS.usedAssertions, () => {
@@ -31,6 +35,7 @@ export async function privateKeyJwt(configuration: Configuration, core: Core): P
     useAssertion: new UseAssertion(usedAssertions),
     clock: core.resolve(PARTS.clock),
     maxLifetimeSeconds: settings.CLIENT_ASSERTION_MAX_LIFETIME_SECONDS,
+    grantLifetimeSeconds: settings.JWT_BEARER_MAX_LIFETIME_SECONDS,
     audiences: audience === 'issuer' ? [issuer] : [issuer, `${BASE_URL}${TOKEN_PATH}`],
   });
   return {

@@ -23,7 +23,7 @@ export const keys = settingsGroup({
           '`KEY_PUBLICATION_SECONDS`',
       ),
     KEY_PUBLICATION_SECONDS: wholeNumber(1, 86_400)
-      .default(1_800)
+      .default(7_200)
       .describe(
         'seconds for which a key is published before it signs, so that every verifier knows it. Nobody waits for ' +
           'that at startup',

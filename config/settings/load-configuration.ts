@@ -19,6 +19,7 @@ import type { Environment } from './read-environment.ts';
 import { settingProblem } from './rules.ts';
 import { secretSources } from './secret-sources.ts';
 import { readSettings } from './settings.ts';
+import { verifiedMethods } from './verified-methods.ts';
 
 /**
  * Reads the environment and the files that it names. Fails with every problem of all of them, by name, without a value.
@@ -58,8 +59,7 @@ export function loadConfiguration(
 
   const { DATABASE_URL = urlInFile, MANAGEMENT_TOKEN: managementToken = tokenInFile, TOKEN_ISSUER } = settings;
   const issuers = (issuersFile ?? []).map(({ audience = TOKEN_ISSUER, ...issuer }) => ({ audience, ...issuer }));
-  const isFederated = settings.CLIENT_AUTHENTICATION_METHODS.includes('federated_jwt');
-  if (isFederated) problems.push(...problemsOfRules(clients ?? [], issuers));
+  if (verifiedMethods(settings).includes('federated_jwt')) problems.push(...problemsOfRules(clients ?? [], issuers));
   if (DATABASE_URL) problems.push(...databaseFileProblems(DATABASE_URL.reveal(), environment, readTextFile));
   if (problems.length > 0) return failure(problems);
   return success({

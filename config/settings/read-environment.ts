@@ -34,6 +34,9 @@ export function settingsGroup<Rows extends z.ZodRawShape>(group: SettingsGroup<R
   return group;
 }
 
+/** Variables that MikroORM and pg read, such as the schema of every table. */
+const OF_LIBRARIES = /^(MIKRO_ORM_.*|NODE_PG_FORCE_NATIVE)$/;
+
 /**
  * The names of the variables that Kubernetes adds to every container for each Service of its namespace, such as
  * `token-service`.
@@ -68,6 +71,9 @@ export function readEnvironment<Rows extends z.ZodRawShape>(
       const fix = meant === undefined ? undefined : `did you mean ${meant}?`;
       return [settingProblem(name, 'is not a setting of this service', fix)];
     });
+  const ofLibraries = Object.keys(given)
+    .filter((name) => OF_LIBRARIES.test(name))
+    .map((name) => settingProblem(name, 'changes a library of this service, which sets everything itself: unset it'));
   const refused = new Set(parsed.error?.issues.map(({ path }) => path[0]));
   const invisible = settings.flatMap((name) => {
     const problem = refused.has(name) ? undefined : invisibleEnd(given[name] ?? '');
@@ -82,6 +88,7 @@ export function readEnvironment<Rows extends z.ZodRawShape>(
     ...invisible,
     ...brokenBy('problem', rules?.(effective, parsed.data) ?? []),
     ...unknown,
+    ...ofLibraries,
   ];
   return parsed.success && problems.length === 0 ? success(parsed.data) : failure(problems);
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { METADATA_COMPATIBILITIES } from '../../adapters/http/endpoints/discovery-endpoints.ts';
 import { AUTHENTICATION_METHODS } from '../../domain/authentication-method.ts';
+import { GRANT_NAMES, type GrantType, grantNamed } from '../../domain/grant-type.ts';
 import { Scope } from '../../domain/scope.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
 import { TOKEN_ALGORITHMS } from '../../domain/token-key.ts';
@@ -33,6 +34,15 @@ export const authentication = settingsGroup({
           'how clients may authenticate. Only these methods are accepted and published. [Which clients need ' +
           'which](getting-a-token.md)',
       }),
+    GRANT_TYPES: listOf('client_credentials', 'jwt-bearer', GRANT_NAMES['jwt-bearer'])
+      .transform((names): readonly GrantType[] => [...new Set(names.flatMap((name) => grantNamed(name) ?? []))])
+      .default(['client_credentials'])
+      .describe(
+        'the grants of the token endpoint. `jwt-bearer` is for clients that [sign their grant](client-assertions.md#the-grant-jwt-bearer)',
+      ),
+    JWT_BEARER_MAX_LIFETIME_SECONDS: wholeNumber(1, 86_400)
+      .default(3_600)
+      .describe('how far `exp` of an assertion may be ahead that a client has signed for the grant `jwt-bearer`'),
   },
 });
 

@@ -8,8 +8,8 @@ export const CLIENT_SKEW_SECONDS = 30;
 
 const ASSERTION_ID_MAX_LENGTH = 255;
 
-/** A JWT, or explicitly one for this purpose (draft-ietf-oauth-rfc7523bis section 4). */
-const TYPES = ['jwt', 'client-authentication+jwt'];
+/** A JWT, or explicitly one for this purpose (draft-ietf-oauth-rfc7523bis section 4), which is no grant. */
+const TYPES = { authentication: ['jwt', 'client-authentication+jwt'], grant: ['jwt'] };
 
 /** What the settings ask of assertions. */
 export interface KeyAssertionPolicy {
@@ -24,6 +24,8 @@ interface KeyAssertionLimits extends KeyAssertionPolicy {
   readonly now: number;
   /** The `client_id` parameter. */
   readonly clientId?: string | undefined;
+  /** Whether the assertion is the grant itself (RFC 7523 section 2.1). Then it needs no `jti` (section 3), and may be used again without one. */
+  readonly isGrant?: boolean;
 }
 
 /**
@@ -33,13 +35,15 @@ interface KeyAssertionLimits extends KeyAssertionPolicy {
  */
 export function refusalOfKeyAssertion(
   { header, claims }: ClientAssertion,
-  { now, audiences, maxLifetimeSeconds, clientId }: KeyAssertionLimits,
+  { now, audiences, maxLifetimeSeconds, clientId, isGrant = false }: KeyAssertionLimits,
 ): RefusalReason | undefined {
   const { iss, sub, aud, exp, iat = 0, nbf = 0, jti } = claims;
   if (readAlgorithm(header.alg) === undefined) return 'assertion_algorithm_refused';
-  if (!TYPES.includes(mediaTypeOf(header.typ ?? 'JWT'))) return 'assertion_type_refused';
+  if (!TYPES[isGrant ? 'grant' : 'authentication'].includes(mediaTypeOf(header.typ ?? 'JWT')))
+    return 'assertion_type_refused';
   if (iss !== sub) return 'assertion_issuer_untrusted';
-  if (!isClientId(sub) || jti === undefined || jti.length > ASSERTION_ID_MAX_LENGTH) return 'assertion_malformed';
+  const isIdentified = jti === undefined ? isGrant : jti.length <= ASSERTION_ID_MAX_LENGTH;
+  if (!isClientId(sub) || !isIdentified) return 'assertion_malformed';
   if (clientId !== undefined && clientId !== sub) return 'assertion_client_contradictory';
   const isAudience = (one: string) => audiences.some((other) => withoutSlash(one) === withoutSlash(other));
   if (aud.length !== 1 || !aud.every(isAudience)) return 'assertion_audience_wrong';

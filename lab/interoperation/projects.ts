@@ -36,6 +36,13 @@ export const GO_EXAMPLE: Project = {
 
 export const GO: Project = { ...GO_EXAMPLE, name: 'Go, other libraries', folders: ['projects/go'] };
 
+/** Its program is a file of examples/snippets/keys. */
+export const GO_BEARER: Project = {
+  ...GO_EXAMPLE,
+  name: 'Go, clients with the grant jwt-bearer',
+  folders: ['projects/jwt-bearer-go'],
+};
+
 export const MCP_GO: Project = { ...GO_EXAMPLE, name: 'Go, MCP', folders: ['projects/mcp-go'] };
 
 export const RUST_CLIENT: Project = {

@@ -120,7 +120,12 @@ describe('AuthenticateClient', () => {
   ])('has an assertion verified that was signed by %s', async (_who, iss, type, expected) => {
     const { calls, authenticate } = world();
     expect(await authenticate.execute(assertionBy(iss, type), A_CALLER)).toEqual(success(CLIENT));
-    const presented = { type, clientId: 'client', assertion: expect.objectContaining({ claims: expect.any(Object) }) };
+    const presented = {
+      type,
+      clientId: 'client',
+      isGrant: false,
+      assertion: expect.objectContaining({ claims: expect.any(Object) }),
+    };
     expect(calls).toEqual([[expected, presented, A_CALLER]]);
   });
 
@@ -882,6 +887,7 @@ describe('AuthenticateByKey', () => {
     const store = new InMemoryUsedAssertions(clock, limits);
     const authenticate = new AuthenticateByKey({
       maxLifetimeSeconds: 300,
+      grantLifetimeSeconds: 3_600,
       clients: {
         findKeys(clientId, kid) {
           calls.push('look up keys');

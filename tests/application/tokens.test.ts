@@ -43,7 +43,13 @@ describe('tokens that are issued', () => {
     resources = [],
     ...credentials
   }: Partial<SecretCredentials & Pick<TokenRequest, 'scope' | 'resources'>> = {}): TokenRequest {
-    return { credentials: { ...CREDENTIALS, ...credentials }, resources, caller: A_CALLER, scope };
+    return {
+      grant: 'client_credentials',
+      credentials: { ...CREDENTIALS, ...credentials },
+      resources,
+      caller: A_CALLER,
+      scope,
+    };
   }
 
   const CLAIM_NAMES = ['aud', 'exp', 'iat', 'iss', 'jti', 'nbf', 'sub'];

@@ -8,7 +8,7 @@ import { runProgram } from '../support/program.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 import { checkRows } from './check.ts';
 import { report } from './report.ts';
-import { ROWS } from './rows.ts';
+import { JWT_BEARER_ROWS, ROWS } from './rows.ts';
 import { functionTarget, serverAt } from './targets.ts';
 
 const BASE_URL = 'https://auth.example';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'contract-'));
   await writeFile(join(folder, 'clients.json'), JSON.stringify([GOOD_CLIENT]));
   await writeFile(join(folder, 'secret'), `${GOOD_SECRET}\n`);
-  server = await startServiceUnderTest({ environment: { BASE_URL } });
+  server = await startServiceUnderTest({ environment: { BASE_URL, GRANT_TYPES: 'client_credentials,jwt-bearer' } });
   const settings = {
     CLIENT_REPOSITORY: 'memory',
     CLIENTS_FILE: join(folder, 'clients.json'),
@@ -41,7 +41,8 @@ const problemsOf = (results: Awaited<ReturnType<typeof checkRows>>) =>
 
 describe('the rows of the contract', () => {
   it('hold over a socket', async () => {
-    const results = await checkRows(ROWS, { ...GOOD, send: serverAt(new URL(server.url)) });
+    const rows = [...ROWS, ...JWT_BEARER_ROWS];
+    const results = await checkRows(rows, { ...GOOD, send: serverAt(new URL(server.url)) });
     expect(problemsOf(results)).toEqual([]);
   });
 
@@ -80,6 +81,12 @@ describe('npm run contract', () => {
     return { code: await program.ended(), stdout: program.stdout(), stderr: program.stderr() };
   };
   const client = () => ['--client-id', GOOD.clientId, '--client-secret-file', join(folder, 'secret')];
+
+  it('sends the rows of the grant jwt-bearer if it is told so', async () => {
+    const { code, stdout } = await run(server.url, ...client(), '--jwt-bearer');
+    expect(stdout).toContain(`${ROWS.length + JWT_BEARER_ROWS.length} of`);
+    expect(code).toBe(0);
+  });
 
   it('prints a table, and never the secret', async () => {
     const { code, stdout } = await run(server.url, ...client());

@@ -334,3 +334,51 @@ const OTHER_ROWS: readonly Row[] = [
 
 /** At most 60 requests, 10 of them with a wrong secret: a test counts them. */
 export const ROWS: readonly Row[] = [...TOKEN_ROWS, ...OTHER_ROWS];
+
+const JWT_BEARER = 'grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer';
+const INVALID_GRANT = { status: 400, error: 'invalid_grant' };
+
+/** A JWT that nobody signed. */
+function unsigned(header: object, payload: object): string {
+  const parts = [header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+  return `assertion=${parts.join('.')}.c2lnbmF0dXJl`;
+}
+
+const TIMES = { exp: 4_102_444_800, jti: 'a' };
+const SELF = { iss: 'an-unknown-client', sub: 'an-unknown-client', aud: 'https://nobody.example', ...TIMES };
+
+/** For servers with the grant jwt-bearer as well. */
+export const JWT_BEARER_ROWS: readonly Row[] = [
+  row('must', 'RFC 7523 2.1', 'no assertion', token(JWT_BEARER), INVALID_REQUEST),
+  row('must', 'RFC 6749 3.2', 'an empty assertion', token(`${JWT_BEARER}&assertion=`), INVALID_REQUEST),
+  row('must', 'RFC 6749 3.2', 'an assertion twice', token(`${JWT_BEARER}&assertion=a&assertion=a`), INVALID_REQUEST),
+  row('must', 'RFC 7523 3.1', 'no JWT', token(`${JWT_BEARER}&assertion=a`), INVALID_GRANT),
+  row(
+    'must',
+    'RFC 8725 3.1',
+    'an assertion without a signature',
+    token(`${JWT_BEARER}&${unsigned({ alg: 'none' }, SELF)}`),
+    INVALID_GRANT,
+  ),
+  row(
+    'must',
+    'RFC 7523 3.1',
+    'an assertion of nobody, for somebody else',
+    token(`${JWT_BEARER}&${unsigned({ alg: 'RS256' }, SELF)}`),
+    INVALID_GRANT,
+  ),
+  row(
+    'must',
+    'RFC 7523 3.1',
+    'an assertion without exp',
+    token(`${JWT_BEARER}&${unsigned({ alg: 'RS256' }, { ...SELF, exp: undefined })}`),
+    INVALID_GRANT,
+  ),
+  row(
+    'ours',
+    'RFC 7521 4.1',
+    'a wrong secret beside an assertion',
+    token(`${JWT_BEARER}&${unsigned({ alg: 'RS256' }, SELF)}&client_id={id}&client_secret=wrong`),
+    INVALID_CLIENT,
+  ),
+];

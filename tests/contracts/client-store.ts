@@ -45,6 +45,7 @@ const DETAILS: ClientDetails = {
   resources: ['https://api.example/', { resource: 'https://files.example', scope: 'read files' }],
   claims: { tenant: 'é"', groups: ['a', 'b'], limits: { rate: 0.5, burst: null } },
   token_lifetime_seconds: 60,
+  grant_types: ['client_credentials'],
   owner: 'team-a',
 };
 /** A database may order the names of an object. */

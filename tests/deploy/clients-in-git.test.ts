@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import bcrypt from 'bcrypt';
 import { decodeJwt } from 'jose';
 import { parse } from 'yaml';
 import { manageClients } from '../../config/programs/clients-program.ts';
@@ -109,13 +110,14 @@ describe('the samples for clients in Git', () => {
     copySamples();
     githubJob('apply', writer);
     rmSync(join(folder, 'clients/billing.yaml'));
-    writeFileSync(join(folder, 'clients/none.json'), '[]');
+    const left = { client_id: 'left', client_name: 'A', scope: 'a', client_secret: await bcrypt.hash(SECRET, 4) };
+    writeFileSync(join(folder, 'clients/left.json'), JSON.stringify([left]));
     expect(gitlabJob('clients plan', reader)).toMatchObject({
       status: 4,
       stdout: expect.stringMatching(/^remove +billing/m),
     });
     expect(gitlabJob('clients apply', writer)).toMatchObject({ status: 0 });
-    expect(await storedIds()).toEqual([]);
+    expect(await storedIds()).toEqual(['left']);
   });
 
   it('refuse clients that take the secret of another: the URL of the database, a file', async () => {
@@ -128,7 +130,7 @@ describe('the samples for clients in Git', () => {
       expect(done.stderr).toMatch(/client of-url: client_secret[\s\S]*client of-file: client_secret/);
       expect([0, 4]).not.toContain(done.status);
     }
-    expect(await storedIds()).toEqual([]);
+    expect(await storedIds()).toEqual(['left']);
     rmSync(join(folder, 'clients/thieves.yaml'));
   });
 

@@ -14,12 +14,21 @@ const WITHOUT_ANSWER: Readonly<Record<string, string>> = {
   operator_token_wrong: 'only the management port asks for the token of the operator',
 };
 
+/** Of the parameters of client authentication. */
+const HTTP_ONLY = ['assertion_type_unsupported'];
+
 /** Every refusal that the code can give: its status and its body. */
 const REFUSALS = Object.entries(ALL_REASONS)
   .filter(([reason]) => !(reason in WITHOUT_ANSWER))
-  .map(([reason, { code }]) => {
-    const body = refusalBody({ code, reason: reason as AnyReason });
-    return { status: RESPONSES[code].status, name: body.error_description === undefined ? body.error : reason, body };
+  .flatMap(([reason, { code, description }]) => {
+    const one = (ofCode: typeof code, prefix = '') => {
+      const body = refusalBody({ code: ofCode, reason: reason as AnyReason });
+      const name = body.error_description === undefined ? body.error : prefix + reason;
+      return { status: RESPONSES[ofCode].status, name, body };
+    };
+    // Where the assertion is the grant, what it shows itself is invalid_grant.
+    const isOfGrant = code === 'invalid_client' && reason.startsWith('assertion_') && description !== undefined;
+    return isOfGrant && !HTTP_ONLY.includes(reason) ? [one(code), one('invalid_grant', 'grant_')] : one(code);
   });
 
 describe('docs/openapi.json', () => {

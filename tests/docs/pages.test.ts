@@ -138,6 +138,7 @@ const CLIENT = {
   resources: ['https://api.example/'],
   claims: ['tenant'],
   token_lifetime_seconds: 60,
+  grant_types: ['jwt-bearer'],
   owner: 'team-a',
 } as const;
 

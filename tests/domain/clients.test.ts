@@ -159,6 +159,7 @@ describe('details', () => {
     resources: [RESOURCE, { resource: 'https://files.example', scope: 'read files' }],
     claims: { tenant: 'acme', groups: ['a'] },
     token_lifetime_seconds: 60,
+    grant_types: ['jwt-bearer'],
     owner: 'team-a',
   };
 
@@ -278,6 +279,9 @@ describe('details', () => {
     it.each([
       ['claims', { iss: 'x' }, /^must not set iss,/],
       ['token_lifetime_seconds', 0, /^must be a whole number of seconds from 1 to 86400$/],
+      ['grant_types', [], /^must be an array of client_credentials and jwt-bearer/],
+      ['grant_types', ['implicit'], /^must be an array of client_credentials and jwt-bearer/],
+      ['grant_types', ['jwt-bearer', 'urn:ietf:params:oauth:grant-type:jwt-bearer'], /each at most once$/],
     ])('refuses %s as a whole', (kind, value, rule) => {
       const problem = { kind, position: undefined, rule: expect.stringMatching(rule) };
       expect(checkDetails({ ...NO_DETAILS, [kind]: value })).toEqual({ ok: false, problem });
@@ -316,6 +320,7 @@ describe('details', () => {
         resources: [],
         claims: {},
         token_lifetime_seconds: null,
+        grant_types: null,
         owner: null,
       });
       expect(documentOf({ ...DETAILS, keys: [...DETAILS.keys, { jwk: JWK }] })).toStrictEqual({
@@ -325,6 +330,7 @@ describe('details', () => {
         resources: DETAILS.resources,
         claims: DETAILS.claims,
         token_lifetime_seconds: 60,
+        grant_types: ['jwt-bearer'],
         owner: 'team-a',
       });
     });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type AccessTokenClaims, isAccessTokenClaims, isFor, scopesOf } from '../../domain/access-token-claims.ts';
-import { methodsFor, recordsUses, sendOnlySecrets, usesAssertions } from '../../domain/authentication-method.ts';
+import { methodsFor, sendOnlySecrets } from '../../domain/authentication-method.ts';
 import {
   ClientRegistration,
   type ClientRegistrationFields,
@@ -413,14 +413,13 @@ describe('readTokenKey', () => {
 
 describe('authentication methods', () => {
   it.each([
-    ['client_secret_post', false, false],
-    ['client_secret_basic', false, false],
-    ['private_key_jwt', true, true],
-    ['federated_jwt', true, false],
-  ] as const)('%s: assertions %s, which are used once %s', (method, assertions, once) => {
-    expect([usesAssertions([method]), recordsUses([method])]).toEqual([assertions, once]);
-    expect(sendOnlySecrets([method])).toBe(!assertions);
-    expect(sendOnlySecrets(['client_secret_post', method])).toBe(!assertions);
+    ['client_secret_post', true],
+    ['client_secret_basic', true],
+    ['private_key_jwt', false],
+    ['federated_jwt', false],
+  ] as const)('%s: sends a secret %s', (method, isSecret) => {
+    expect(sendOnlySecrets([method])).toBe(isSecret);
+    expect(sendOnlySecrets(['client_secret_post', method])).toBe(isSecret);
   });
 
   it('of a client are those that it has something for', () => {

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { type AttackingConnection, ConnectionFlood } from '../../lab/bench/attack/connection-flood.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
-import { forgedRequestBody, JWT_BEARER } from '../support/forged-assertion.ts';
+import { assertionFields, forgedRequestBody } from '../support/forged-assertion.ts';
 import { type HttpResponse, requestToken, send } from '../support/http.ts';
 import { readSamples, total } from '../support/read-samples.ts';
 import { DEMO_TOKEN_REQUEST, freeBackend, startReplica } from '../support/replica.ts';
@@ -37,26 +37,30 @@ const REGISTERED = [
   })),
 ];
 
-const METHODS = [
-  {
-    method: 'private_key_jwt',
-    clients: named('signing'),
-    sign(sub: string) {
-      const claims = { iss: sub, sub, aud: AUDIENCE, exp: now() + 200, jti: randomUUID() };
-      return compactJws({ alg: 'ES256' }, claims, KEY.seal);
-    },
-    forge: (number: number) => ({ iss: `client-${number}`, sub: `client-${number}`, aud: AUDIENCE }),
+const byKey = {
+  clients: named('signing'),
+  sign(sub: string) {
+    const claims = { iss: sub, sub, aud: AUDIENCE, exp: now() + 200, jti: randomUUID() };
+    return compactJws({ alg: 'ES256' }, claims, KEY.seal);
   },
+  forge: (number: number) => ({ iss: `client-${number}`, sub: `client-${number}`, aud: AUDIENCE }),
+};
+
+const METHODS = [
+  { method: 'private_key_jwt', ...byKey, use: 'client', refused: '401' },
+  { method: 'the grant jwt-bearer', ...byKey, use: 'grant', refused: '400' },
   {
     method: 'federated_jwt',
     clients: named('workload'),
     sign: (sub: string) =>
       PLATFORM_KEY.mint({ claims: { iss: PLATFORM, sub, aud: AUDIENCE, iat: now(), exp: now() + 200 } }),
     forge: (number: number) => ({ iss: PLATFORM, sub: `workload-x-${number}`, aud: AUDIENCE }),
+    use: 'client',
+    refused: '401',
   },
-];
+] as const;
 
-describe.each(METHODS)('a flood of forged assertions of $method', ({ clients, sign, forge }) => {
+describe.each(METHODS)('a flood of forged assertions of $method', ({ clients, sign, forge, use, refused }) => {
   it('leaves a token for each cached secret at once, and for each client that signs its assertions', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'forged-'));
     const [clientsFile, issuersFile] = [join(folder, 'clients.json'), join(folder, 'issuers.json')];
@@ -69,15 +73,15 @@ describe.each(METHODS)('a flood of forged assertions of $method', ({ clients, si
       CLIENTS_FILE: clientsFile,
       CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt,federated_jwt',
       CLIENT_ASSERTION_ISSUERS_FILE: issuersFile,
+      GRANT_TYPES: 'client_credentials,jwt-bearer',
       TOKEN_ISSUER: AUDIENCE,
     });
     await replica.printed(/"event":"started"/);
     const withSecret = (client_id: string) =>
       requestToken(url, { ...DEMO_TOKEN_REQUEST, client_id, client_secret: 'its-secret' });
     const signed = async (client: string): Promise<HttpResponse> => {
-      const form = { grant_type: 'client_credentials', client_assertion_type: JWT_BEARER };
       for (let attempt = 1; ; attempt += 1) {
-        const response = await requestToken(url, { ...form, client_assertion: sign(client) });
+        const response = await requestToken(url, assertionFields(sign(client), use));
         if (response.status !== 503 || attempt === ATTEMPTS) return response;
         await delay(Number(response.headers['retry-after']) * 1_000);
       }
@@ -88,7 +92,7 @@ describe.each(METHODS)('a flood of forged assertions of $method', ({ clients, si
     const begin = (connection: AttackingConnection) => {
       const next = () => {
         forged += 1;
-        const body = forgedRequestBody(forge(forged));
+        const body = forgedRequestBody(forge(forged), '', use);
         const head = 'POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded';
         connection.afterResponse(next);
         connection.send(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
@@ -108,7 +112,7 @@ describe.each(METHODS)('a flood of forged assertions of $method', ({ clients, si
     expect(cached.map(({ status }) => status)).toEqual(cached.map(() => 200));
     expect(honest.map(({ status }) => status)).toEqual(honest.map(() => 200));
     await until(() => (flood.answers['503'] ?? 0) > 0, 'a forged assertion gets 503');
-    expect(flood.answers['401']).toBeGreaterThan(0);
+    expect(flood.answers[refused]).toBeGreaterThan(0);
     expect(flood.answers).not.toHaveProperty('200');
     const counted = { status: '503', reason: 'slots_exhausted' };
     expect(total(await samples(), 'auth_requests_total', counted)).toBeGreaterThan(0);

@@ -126,14 +126,19 @@ function groupsFor({ request }: ProducedResponse): readonly Group[] {
   const listed = GROUPS.filter((group) => matches(group.path, path));
   const operation = listed.find(({ methods }) => methods?.includes(request.method));
   // The paths of the metadata depend on the issuer.
-  const isMetadata = path.startsWith(METADATA_PATH) || path.endsWith(OPENID_PATH);
+  const isMetadata = path.startsWith(METADATA_PATH) || isOpenIdPath(path);
   if (operation !== undefined && !isMetadata) return [operation];
   return [...(operation ? [operation] : listed.filter(({ methods }) => methods === undefined)), OTHER_PATHS];
 }
 
+/** Behind the path of the issuer, or in front of it. */
+function isOpenIdPath(path: string): boolean {
+  return path.endsWith(OPENID_PATH) || path.startsWith(`${OPENID_PATH}/`);
+}
+
 function matches(documented: string, path: string): boolean {
   if (documented === METADATA_PATH && path.startsWith(`${METADATA_PATH}/`)) return true;
-  if (documented === OPENID_PATH && path.endsWith(OPENID_PATH)) return true;
+  if (documented === OPENID_PATH && isOpenIdPath(path)) return true;
   const pattern = RegExp.escape(documented).replace(/\\\{\w+\\\}/g, '[^/]+');
   return new RegExp(`^${pattern}$`).test(path);
 }

@@ -1,6 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { GRANT_NAMES } from '../../domain/grant-type.ts';
 
 export const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** Where a request has an assertion: it authenticates the client, or is the grant itself. */
+export type AssertionUse = 'client' | 'grant';
+
+/** The parameters of a token request with an assertion. */
+export function assertionFields(assertion: string, use: AssertionUse = 'client'): Readonly<Record<string, string>> {
+  return use === 'grant'
+    ? { grant_type: GRANT_NAMES['jwt-bearer'], assertion }
+    : { grant_type: GRANT_NAMES.client_credentials, client_assertion_type: JWT_BEARER, client_assertion: assertion };
+}
 
 /** Who an assertion claims to come from, and whom it is for. */
 export interface ClaimedOrigin {
@@ -15,12 +26,11 @@ export interface ClaimedOrigin {
  *
  * @param more further claims, as JSON fields.
  */
-export function forgedRequestBody(origin: ClaimedOrigin, more = ''): string {
+export function forgedRequestBody(origin: ClaimedOrigin, more = '', use: AssertionUse = 'client'): string {
   const now = Math.floor(Date.now() / 1_000);
   const claims = JSON.stringify({ ...origin, iat: now, exp: now + 200, jti: randomUUID() });
   const payload = more === '' ? claims : `${claims.slice(0, -1)},${more}}`;
   const parts = [JSON.stringify({ alg: 'ES384' }), payload].map((part) => Buffer.from(part).toString('base64url'));
   const assertion = [...parts, randomBytes(96).toString('base64url')].join('.');
-  const type = encodeURIComponent(JWT_BEARER);
-  return `grant_type=client_credentials&client_assertion_type=${type}&client_assertion=${assertion}`;
+  return new URLSearchParams(assertionFields(assertion, use)).toString();
 }

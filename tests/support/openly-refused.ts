@@ -5,7 +5,7 @@ import type { HttpResponse } from './http.ts';
 /** The reasons that an assertion shows itself, and what their description has to say. All others have none. */
 export const OPENLY_REFUSED: Readonly<Partial<Record<RefusalReason, RegExp>>> = {
   assertion_malformed:
-    /^client_assertion is malformed: (it|its header|its second part|[a-z\d]{3,4}|crit and b64) (is|are|begins) /,
+    /^the assertion is malformed: (it|its header|its second part|[a-z\d]{3,4}|crit and b64) (is|are|begins) /,
   assertion_type_refused: /typ .* has to be JWT, or absent$/,
   assertion_algorithm_refused: /alg .* has to be one of (\w+, )*ES(256|384)/,
   assertion_issuer_untrusted: /iss .* has to be (the client_id|an issuer)/,

@@ -24,6 +24,7 @@ interface Options extends GivenCostOptions, ShortSecretOptions {
   readonly owner?: string;
   readonly adopt?: true;
   readonly prune?: true;
+  readonly allowEmpty?: true;
   readonly check?: true;
   readonly yes?: true;
   readonly allowFiles?: readonly string[];
@@ -48,6 +49,7 @@ export const APPLY_COMMAND: ClientCommand<Options> = {
     new Option('--owner <name>', 'whose clients they are; those of others are refused'),
     new Option('--adopt', 'accept registered clients that have no owner yet'),
     new Option('--prune', 'remove the other clients of the owner'),
+    new Option('--allow-empty', 'let --prune remove all clients of the owner, and read empty folders'),
     new Option('--check', 'change nothing; the exit code is 4 if something would change').conflicts('yes'),
     new Option('--yes', 'do not ask; needed where no terminal is'),
     new Option('--allow-files <folder>', 'only files in it may be secrets; repeatable').argParser(collected),
@@ -60,7 +62,7 @@ export const APPLY_COMMAND: ClientCommand<Options> = {
     JSON_OPTION,
   ],
   async *run({ open, openApplied, terminal }, options) {
-    const { file, owner, prune, allowFiles, allowEnv } = options;
+    const { file, owner, prune, allowEmpty, allowFiles, allowEnv } = options;
     if (prune && owner === undefined) throw new Problem(EXIT.usage, '--prune needs --owner.');
     const rule = owner === undefined ? undefined : ruleOfOwner(owner);
     if (rule !== undefined) throw new Problem(EXIT.usage, `--owner ${rule}.`);
@@ -68,7 +70,8 @@ export const APPLY_COMMAND: ClientCommand<Options> = {
       throw new Problem(EXIT.usage, 'A * in --allow-env must be at its end.');
     const isRestricted = allowFiles !== undefined || allowEnv !== undefined;
     const allowed = isRestricted ? { folders: allowFiles ?? [], variables: allowEnv ?? [] } : undefined;
-    const source = await ClientsSource.ofFolder(file, openApplied(allowed, options));
+    const mayBeEmpty = !prune || allowEmpty === true;
+    const source = await ClientsSource.ofFolder(file, openApplied(allowed, options), { mayBeEmpty });
     yield* applySource(await open(), source, options, terminal);
   },
 };
@@ -82,7 +85,7 @@ function once(path: string, given: string | undefined): string {
 async function* applySource(
   { planClients }: ClientUseCases,
   source: ClientsSource,
-  { owner, adopt, prune, check, cost, yes, json }: Options,
+  { owner, adopt, prune, allowEmpty, check, cost, yes, json }: Options,
   terminal: Terminal,
 ): OutputStream {
   const planned = await planClients(source.batches(), {
@@ -101,6 +104,10 @@ async function* applySource(
   yield* json ? documentOf(plan) : tableOf(plan);
   yield { message: `${added} to add, ${changed} to change, ${removed} to remove, ${unchanged} unchanged.` };
   if (added + changed + removed === 0) return;
+  if (prune && !allowEmpty && added + changed + unchanged === 0) {
+    const all = `The file has no client, so that --prune would remove all clients of ${owner}`;
+    throw new Problem(EXIT.refused, `Nothing was changed: ${all}; --allow-empty does it.`);
+  }
   if (check) throw new Problem(EXIT.wouldChange, 'Nothing was changed.');
   if (!yes && !terminal.isInteractive) {
     throw new Problem(EXIT.refused, 'Nothing was changed: without a terminal, --yes applies the plan.');

@@ -29,6 +29,14 @@ const FIELDS: { readonly [Name in ClientFieldName]: CommandLineField<ClientField
     },
     rows: (seconds) => (seconds === null ? [] : [['lifetime of tokens', `at most ${seconds} s`]]),
   },
+  grant_types: {
+    option: {
+      flags: '--grant-types <names>',
+      about: "grants that it may use, such as client_credentials,jwt-bearer; '' for all",
+      parse: (names) => (names === '' ? null : names.split(',')),
+    },
+    rows: (grants) => (grants === null ? [] : [['grants', grants.join(', ')]]),
+  },
   owner: {
     option: undefined,
     rows: (owner) => (owner === null ? [] : [['owner', owner]]),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
-import { basename, join, relative, resolve } from 'node:path';
+import { basename, join, relative, resolve, sep } from 'node:path';
 import { PROBLEMS_MAX } from '../../../application/clients-program/plan-clients.ts';
 import {
   type ClientsFile,
@@ -55,8 +55,12 @@ export class ClientsSource {
     return new ClientsSource(path, [path], read);
   }
 
-  /** The files in JSON and YAML of a folder and its folders, without hidden ones, or one file. */
-  static async ofFolder(path: string, read: ReadClientsFile): Promise<ClientsSource> {
+  /** The files in JSON and YAML of a folder and its folders, without hidden ones, or one file. @param mayBeEmpty folders without any file in them. */
+  static async ofFolder(
+    path: string,
+    read: ReadClientsFile,
+    { mayBeEmpty = true }: { readonly mayBeEmpty?: boolean } = {},
+  ): Promise<ClientsSource> {
     const found = path === STDIN ? undefined : await stat(path).catch((fault) => throwUnreadable(path, fault));
     if (!found?.isDirectory()) return new ClientsSource(path, [path], read);
     const names = await readdir(path, { recursive: true }).catch((fault) => throwUnreadable(path, fault));
@@ -64,6 +68,11 @@ export class ClientsSource {
     const files = names.filter((name) => CLIENTS_FILE.test(name) && !HIDDEN.test(name)).sort();
     if (files.length === 0)
       throw new Problem(EXIT.refused, `The folder ${resolve(path)} has no .json, .yaml or .yml file.`);
+    const empty = mayBeEmpty ? undefined : await emptyFolderIn(path, files);
+    if (empty !== undefined) {
+      const text = `The folder ${resolve(path, empty)} has no clients file, as if it had not been checked out`;
+      throw new Problem(EXIT.refused, `${text}: --prune reads it only with --allow-empty.`);
+    }
     return new ClientsSource(
       path,
       files.map((name) => join(path, name)),
@@ -125,6 +134,15 @@ export class ClientsSource {
   #inFile(file: string, text: string): string {
     return file === this.#path ? text : `${relative(this.#path, file)}: ${text}`;
   }
+}
+
+/** A folder in which, and in whose folders, is none of the files, such as a Git submodule that was not fetched. */
+async function emptyFolderIn(path: string, files: readonly string[]): Promise<string | undefined> {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true });
+  const folders = entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => relative(path, join(entry.parentPath, entry.name)));
+  return folders.find((name) => !HIDDEN.test(name) && !files.some((file) => file.startsWith(join(name, sep))));
 }
 
 /** At most one chunk more than a file may have: a device may never end. */

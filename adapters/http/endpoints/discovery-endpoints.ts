@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { KeyProvider } from '../../../application/ports/key-provider.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
-import { GRANT_TYPE } from '../../../domain/client-registration.ts';
+import { GRANT_NAMES, type GrantType } from '../../../domain/grant-type.ts';
 import { ALGORITHM_NAMES } from '../../../domain/public-jwk.ts';
 import type { TokenAlgorithm } from '../../../domain/token-key.ts';
 import { type Exchange, sendRefusal } from '../server/exchange.ts';
@@ -26,6 +26,7 @@ export interface MetadataOptions {
   /** The client authentication methods that are switched on. */
   readonly methods: readonly AuthenticationMethod[];
   readonly cacheability: Cacheability;
+  readonly grants?: readonly GrantType[];
   /** The clients for which documents have more than the service can do. */
   readonly compatibility?: readonly MetadataCompatibility[] | undefined;
 }
@@ -51,14 +52,23 @@ const METADATA_OF_METHOD: Readonly<Record<AuthenticationMethod, object>> = {
  * Connect has in addition what Discovery 1.0 section 3 requires: no ID token is ever issued, and its endpoint refuses.
  */
 export function metadataEndpoint(options: MetadataOptions, document: 'oauth' | 'openid'): Handler {
-  const { issuer, baseUrl, algorithm, scopes, methods, cacheability, compatibility = [] } = options;
+  const {
+    issuer,
+    baseUrl,
+    algorithm,
+    scopes,
+    methods,
+    cacheability,
+    compatibility = [],
+    grants = ['client_credentials'],
+  } = options;
   const authorization_endpoint = `${baseUrl}${AUTHORIZATION_PATH}`;
   const metadata = {
     issuer,
     token_endpoint: `${baseUrl}${TOKEN_PATH}`,
     jwks_uri: `${baseUrl}${KEY_SET_PATH}`,
     ...(scopes !== undefined && { scopes_supported: scopes }),
-    grant_types_supported: [GRANT_TYPE],
+    grant_types_supported: grants.map((grant) => GRANT_NAMES[grant]),
     token_endpoint_auth_methods_supported: methods,
     ...Object.assign({}, ...methods.map((method) => METADATA_OF_METHOD[method])),
     // Required by RFC 8414; empty because there is no authorization endpoint.

@@ -20,6 +20,12 @@ export function openIdPath(issuer: string, baseUrl: string): string {
   return `${path === base || path.startsWith(`${base}/`) ? path.slice(base.length) : path}${OPENID_NAME}`;
 }
 
+/** The document also stands where RFC 8414 section 5 has it, with the well-known path before that of the issuer. */
+export function openIdAliases(issuer: string): readonly string[] {
+  const path = pathOf(issuer);
+  return path === '' ? [] : [`${OPENID_NAME}${path}`];
+}
+
 /** The path of a URL as part of a route's path, without a slash at its end; empty if it has none. */
 export function pathOf(url: string): string {
   const path = URL.parse(url)?.pathname.replace(/\/$/, '') ?? '';

@@ -1,6 +1,7 @@
 import type { IssueToken } from '../../../application/issue-token.ts';
 import type { KeyProvider } from '../../../application/ports/key-provider.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
+import type { GrantType } from '../../../domain/grant-type.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
 import type { Access, Route } from '../server/koa-application.ts';
 import {
@@ -9,7 +10,15 @@ import {
   type MetadataOptions,
   metadataEndpoint,
 } from './discovery-endpoints.ts';
-import { AUTHORIZATION_PATH, KEY_SET_PATH, metadataPath, openIdPath, pathOf, TOKEN_PATH } from './paths.ts';
+import {
+  AUTHORIZATION_PATH,
+  KEY_SET_PATH,
+  metadataPath,
+  openIdAliases,
+  openIdPath,
+  pathOf,
+  TOKEN_PATH,
+} from './paths.ts';
 import { tokenEndpoint } from './token-endpoint.ts';
 
 interface PublicRouteParts {
@@ -22,6 +31,8 @@ interface PublicRouteParts {
   readonly responseScope?: 'requested' | 'always';
   /** `resource`: the parameter `audience` names a resource. By default it is ignored, as any unknown one. */
   readonly audienceParameter?: 'ignored' | 'resource';
+  /** That are switched on. */
+  readonly grants?: readonly GrantType[];
   /** Whether the key set and the metadata are public; otherwise they require a token. */
   readonly publicMetadata: boolean;
   /** Such as the example resource. */
@@ -48,7 +59,14 @@ export function publicRoutes(parts: PublicRouteParts): readonly Route[] {
       ? [{ path: AUTHORIZATION_PATH, access: { kind: 'public' } as const, methods: refusing }]
       : []),
     ...(compatibility.includes('oidc')
-      ? [{ path: openIdPath(issuer, baseUrl), access, methods: { GET: metadataEndpoint(options, 'openid') } }]
+      ? [
+          {
+            path: openIdPath(issuer, baseUrl),
+            aliases: openIdAliases(issuer),
+            access,
+            methods: { GET: metadataEndpoint(options, 'openid') },
+          },
+        ]
       : []),
     ...parts.furtherRoutes,
   ];

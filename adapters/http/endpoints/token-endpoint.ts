@@ -4,7 +4,8 @@ import type { IssuedToken, IssueToken, TokenRequest } from '../../../application
 import type { Caller, RequestOrigin } from '../../../application/ports/caller.ts';
 import type { ClientCredentials } from '../../../application/ports/client-credentials.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
-import { GRANT_TYPE, isClientId } from '../../../domain/client-registration.ts';
+import { isClientId } from '../../../domain/client-registration.ts';
+import { GRANT_NAMES, type GrantType } from '../../../domain/grant-type.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import type { LoadLimit } from '../admission/load-limit.ts';
 import { ASSERTION_PARAMETERS, readAssertion } from '../parsing/assertion-parameters.ts';
@@ -25,6 +26,8 @@ interface TokenEndpointParts {
   readonly responseScope?: 'requested' | 'always';
   /** `resource`: the parameter `audience` names a resource. By default it is ignored, as any unknown one. */
   readonly audienceParameter?: 'ignored' | 'resource';
+  /** That are switched on. */
+  readonly grants?: readonly GrantType[];
 }
 
 /** Where a request has its credentials. */
@@ -41,17 +44,13 @@ const WAYS: Readonly<Record<AuthenticationMethod, Way>> = {
 interface AcceptedWays extends Readonly<Record<Way, boolean>> {
   /** Whether `audience` names a resource. */
   readonly audience: boolean;
+  readonly grants: readonly GrantType[];
   readonly methods: readonly AuthenticationMethod[];
 }
 
 /** POST /oauth2/token: the client credentials grant (RFC 6749 sections 4.4 and 5). Cheap checks come first. */
-export function tokenEndpoint({
-  issueToken,
-  load,
-  methods,
-  responseScope,
-  audienceParameter,
-}: TokenEndpointParts): Handler {
+export function tokenEndpoint(parts: TokenEndpointParts): Handler {
+  const { issueToken, load, methods, responseScope, audienceParameter, grants = ['client_credentials'] } = parts;
   const ways = methods.map((method) => WAYS[method]);
   const accepted: AcceptedWays = {
     methods,
@@ -59,6 +58,7 @@ export function tokenEndpoint({
     secretInHeader: ways.includes('secretInHeader'),
     assertion: ways.includes('assertion'),
     audience: audienceParameter === 'resource',
+    grants,
   };
   return async (ctx) => {
     const challenge = challengeOf(ctx.state.head.authorization);
@@ -83,10 +83,11 @@ export function tokenEndpoint({
 }
 
 /** A query string ends up in logs and histories (RFC 6749 section 2.3.1: never in the request URI). */
-function refuseQuery(query: string, { assertion }: AcceptedWays): HttpRefusal | undefined {
+function refuseQuery(query: string, { assertion, grants }: AcceptedWays): HttpRefusal | undefined {
   if (query === '') return undefined;
   const parameters = new URLSearchParams(query);
-  const names = ['client_id', 'client_secret', 'grant_type', ...(assertion ? ASSERTION_PARAMETERS : [])];
+  const ofGrant = grants.includes('jwt-bearer') ? ['assertion'] : [];
+  const names = ['client_id', 'client_secret', 'grant_type', ...(assertion ? ASSERTION_PARAMETERS : []), ...ofGrant];
   return names.some((name) => parameters.has(name)) ? httpRefusal('credentials_in_query') : undefined;
 }
 
@@ -116,20 +117,47 @@ function readTokenRequest(
   if (inHeader !== undefined && !isAccepted(inHeader, accepted)) return failure(besideHeader(parameter, accepted));
   const grantType = parameter('grant_type');
   if (grantType === undefined) return failure('grant_type_missing');
-  if (grantType !== GRANT_TYPE) return failure('grant_type_unsupported');
+  const grant = accepted.grants.find((name) => GRANT_NAMES[name] === grantType);
+  if (grant === undefined) return failure('grant_type_unsupported');
 
-  const credentials = inHeader
+  const presented = inHeader
     ? readBasicCredentials(inHeader.credentials, parameter)
     : readBodyCredentials(parameter, accepted);
-  if (!credentials.ok) return credentials;
+  const read = grant === 'jwt-bearer' ? readGrant(parameter, inHeader !== undefined, presented) : ofClient(presented);
+  if (!read.ok) return read;
   const named = accepted.audience ? withAudience(resources, parameters.get('audience')) : success(resources);
   if (!named.ok) return named;
   return success({
-    credentials: credentials.value,
+    ...read.value,
+    grant,
     scope: parameter('scope'),
     resources: named.value.filter((resource) => resource !== ''),
     caller,
   });
+}
+
+type Presented = Result<ClientCredentials, HttpReason>;
+type ReadCredentials = Result<Pick<TokenRequest, 'credentials' | 'beside'>, HttpReason>;
+
+function ofClient(presented: Presented): ReadCredentials {
+  return presented.ok ? success({ credentials: presented.value }) : presented;
+}
+
+/** The assertion that is the grant, and beside it what authenticates the client, if it sends that too (RFC 7521 section 4.1). */
+function readGrant(parameter: ReadParameter, hasHeader: boolean, presented: Presented): ReadCredentials {
+  const assertion = parameter('assertion');
+  if (assertion === undefined) return failure('grant_assertion_missing');
+  const authenticates = hasHeader || ['client_secret', ...ASSERTION_PARAMETERS].some(parameter);
+  if (authenticates && !presented.ok) return presented;
+  const clientId = copyOf(parameter('client_id'));
+  if (clientId !== undefined && !isClientId(clientId)) return failure('client_id_malformed');
+  const credentials = {
+    type: 'jwt-bearer',
+    assertion,
+    isGrant: true,
+    clientId: hasHeader ? undefined : clientId,
+  } as const;
+  return success({ credentials, ...(authenticates && presented.ok && { beside: presented.value }) });
 }
 
 /** The resources with that of the parameter `audience`, which other providers have in the place of `resource` (RFC 8707). */
@@ -172,9 +200,11 @@ function unsupported({ secretInBody }: AcceptedWays): HttpReason {
   return secretInBody ? 'authorization_method_unsupported' : 'method_unsupported';
 }
 
-/** The refusal, which names the methods that are switched on where another one was tried. */
-function refusalFor(reason: HttpReason, { methods }: AcceptedWays): HttpRefusal {
+/** The refusal, which names the methods or grants that are switched on where another one was tried. */
+function refusalFor(reason: HttpReason, { methods, grants }: AcceptedWays): HttpRefusal {
   const refusal = httpRefusal(reason);
+  if (reason === 'grant_type_unsupported')
+    return { ...refusal, shown: grants.map((name) => GRANT_NAMES[name]).join(' or ') };
   return reason === 'method_unsupported' ? { ...refusal, shown: methods.join(', ') } : refusal;
 }
 

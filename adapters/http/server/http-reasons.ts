@@ -74,7 +74,8 @@ export const HTTP_REASONS = {
   audience_contradictory: { code: 'invalid_target', description: 'audience and resource are different' },
   form_ends_with_line_break: { code: 'invalid_request', description: 'the body ends with a line break' },
   grant_type_missing: { code: 'invalid_request', description: 'grant_type is missing' },
-  grant_type_unsupported: { code: 'unsupported_grant_type', description: 'grant_type must be client_credentials' },
+  grant_type_unsupported: { code: 'unsupported_grant_type', description: 'grant_type must be …' },
+  grant_assertion_missing: { code: 'invalid_request', description: 'assertion is missing' },
   client_id_malformed: {
     code: 'invalid_request',
     description: 'client_id has more than 255 characters or a control character',

@@ -20,6 +20,8 @@ export const RESPONSES = {
   invalid_scope: { status: 400, error: 'invalid_scope' },
   invalid_target: { status: 400, error: 'invalid_target' },
   unsupported_response_type: { status: 400, error: 'unsupported_response_type' },
+  invalid_grant: { status: 400, error: 'invalid_grant' },
+  unauthorized_client: { status: 400, error: 'unauthorized_client' },
   invalid_client: { status: 401, error: 'invalid_client' },
   unauthorized: { status: 401, error: 'unauthorized' },
   invalid_token: { status: 401, error: 'invalid_token' },

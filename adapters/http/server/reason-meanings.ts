@@ -52,8 +52,10 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
   form_ends_with_line_break:
     'The body ends with a line break, which would belong to its last parameter. Have the caller leave it out, as curl does with --data in place of --data-binary.',
   grant_type_missing: 'The parameter grant_type is missing. Have the caller send grant_type=client_credentials.',
+  grant_assertion_missing:
+    'A request with the grant for assertions has no parameter assertion. Have the caller send the signed JWT there.',
   grant_type_unsupported:
-    'The caller asks for another grant than client_credentials, the only one here. Change the flow in the configuration of the caller.',
+    'The caller asks for another grant than those in GRANT_TYPES, by default client_credentials alone. Change the flow in the configuration of the caller, or the setting.',
   client_id_malformed:
     'The client_id has more than 255 characters or a control character. Look for a line break or a wrong value at the caller.',
   client_id_contradictory:

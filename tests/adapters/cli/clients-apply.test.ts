@@ -415,6 +415,19 @@ describe('clients apply', () => {
       expect(await stored()).toMatchObject([{ client_id: 'billing' }]);
     });
 
+    it('with --prune, refuses a folder without a file in it, such as a submodule that is not there', async () => {
+      const root = join(folder, 'teams');
+      await mkdir(join(root, 'a/deep'), { recursive: true });
+      await writeFile(join(root, 'a/deep/clients.json'), JSON.stringify([BILLING]));
+      const prune = [...COMMAND, root, '--owner', 'team-a', '--prune', '--yes'];
+      expect(await clients(prune)).toMatchObject({ exitCode: 0 });
+      await mkdir(join(root, 'b/.git'), { recursive: true });
+      const text = `The folder ${join(root, 'b')} has no clients file, as if it had not been checked out`;
+      expect(await clients(prune)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(text) });
+      expect(await clients([...prune, '--allow-empty'])).toMatchObject({ exitCode: 0 });
+      expect(await clients([...COMMAND, root, '--owner', 'team-a', '--yes'])).toMatchObject({ exitCode: 0 });
+    });
+
     it('takes only what is allowed', async () => {
       expect(await apply([entry], '--check', '--allow-env', 'BILL*')).toMatchObject({ exitCode: 4 });
       const run = await apply([entry], '--check', '--allow-files', folder);
@@ -478,7 +491,12 @@ describe('clients apply', () => {
 
     it('removes only the clients of the owner', async () => {
       await apply([{ ...BILLING, client_id: 'of-b' }], '--yes', '--owner', 'team-b');
-      const run = await apply([], '--yes', '--owner', 'team-a', '--prune');
+      const prune = ['--owner', 'team-a', '--prune'];
+      const refused = await apply([], '--yes', ...prune);
+      expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('remove all clients of team-a') });
+      expect(await apply([], '--check', ...prune)).toMatchObject({ exitCode: 1 });
+      expect((await stored()).map(({ client_id }) => client_id)).toEqual(['billing', 'free', 'of-b']);
+      const run = await apply([], '--yes', ...prune, '--allow-empty');
       expect(run.stderr).toContain('0 added, 0 changed, 1 removed.');
       expect((await stored()).map(({ client_id }) => client_id)).toEqual(['free', 'of-b']);
       expect(await apply([], '--yes', '--prune')).toMatchObject({ exitCode: 2, stderr: '--prune needs --owner.\n' });

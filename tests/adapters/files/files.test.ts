@@ -54,17 +54,17 @@ describe('the clients file', () => {
       [
         'an unknown field',
         [{ ...ENTRY, description: 'its-secret' }],
-        'entry 0: client a: it has unknown fields `description`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner',
+        'entry 0: client a: it has unknown fields `description`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, owner',
       ],
       [
         'an unknown field whose name may be a secret',
         [{ ...ENTRY, 'its-secret': 1, b: 2 }],
-        'entry 0: client a: it has unknown fields `b`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner',
+        'entry 0: client a: it has unknown fields `b`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, owner',
       ],
       [
         'a field whose name has a typing error',
         [{ ...ENTRY, jwk: 'its-secret' }],
-        'entry 0: client a: it has unknown fields `jwk`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, owner',
+        'entry 0: client a: it has unknown fields `jwk`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, owner',
       ],
       ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client a: client_id is that of entry 0'],
       [
@@ -470,6 +470,22 @@ describe('the clients file', () => {
           APPLY,
           /^client_secret must not be in the file in plain text: write \{"file": PATH\}/,
         ],
+        ...[
+          '$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA',
+          '{argon2}$argon2id$v=19$m=65536',
+          'pbkdf2_sha256$600000$salt$aGFzaA=',
+          '{SSHA}aGFzaA==',
+          '$6$salt$hash',
+          'sha256:1000:salt:hash',
+        ].map(
+          (text) =>
+            [
+              `the hash ${text}`,
+              { client_secret: text },
+              APPLY,
+              'client_secret is a hash, and not one of BCrypt: the client needs a new secret',
+            ] as const,
+        ),
         [
           'one of 80 bytes',
           { client_secret: { file: 'x' } },

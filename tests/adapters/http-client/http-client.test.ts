@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import {
   type IssuerKeySetEvent,
@@ -7,6 +11,7 @@ import {
 import { readIssuersFile } from '../../../adapters/http-client/federated-jwt/read-issuers-file.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { IssuerKeySet } from '../../../application/ports/issuer-keys.ts';
+import { CertificateAuthority } from '../../support/certificates.ts';
 import { KeySetServer, keySetResponse } from '../../support/key-set-server.ts';
 import { until } from '../../support/until.ts';
 import { WorkloadKey } from '../../support/workload-issuer.ts';
@@ -99,6 +104,23 @@ describe('key sets of issuers', () => {
         'key_set_unavailable',
         'key_set_available',
       ]);
+    });
+
+    test('of a server whose authority is unknown say how to trust it', async () => {
+      using authority = new CertificateAuthority();
+      const { certificate, key } = authority.issue('IP:127.0.0.1');
+      const server = createServer({ cert: readFileSync(certificate), key: readFileSync(key) }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const sets = start(`https://127.0.0.1:${port}/keys`);
+      await started;
+      server.close();
+      const fix =
+        'UNABLE_TO_VERIFY_LEAF_SIGNATURE: give its certificate authority to the service as NODE_EXTRA_CA_CERTS';
+      expect(sets.readiness()).toMatchObject({
+        note: { text: `1 missing: that of ${ISSUER} cannot be fetched (${fix})` },
+      });
+      expect(events).toMatchObject([{ event: 'key_set_unavailable', fault: { message: fix } }]);
     });
 
     test('are used for as long as the limit says after the last success, and not a moment longer', async () => {

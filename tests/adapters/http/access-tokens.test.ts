@@ -921,6 +921,10 @@ describe('published documents', () => {
       async (issuer, baseUrl, path) => {
         await using service = await start({ METADATA_COMPATIBILITY: 'oidc', TOKEN_ISSUER: issuer, BASE_URL: baseUrl });
         expect((await send(service.url, `${path}${OPENID}`)).json()['issuer']).toBe(issuer);
+        // RFC 8414 section 5 has it in front of the path of the issuer.
+        const { pathname } = new URL(issuer);
+        const inFront = `${OPENID}${pathname.startsWith('/') ? pathname.replace(/\/$/, '') : ''}`;
+        expect((await send(service.url, inFront)).json()['issuer']).toBe(issuer);
       },
     );
 

@@ -461,7 +461,7 @@ describe('private_key_jwt', () => {
     ['sub is no client_id, which has 1 to 255 characters', { iss: 'a\nb', sub: 'a\nb' }],
     ['exp is missing', { exp: undefined }],
   ])('tells a client the one fault of its assertion: %s', async (fault, claims) => {
-    expect((await ask(forged(claims))).json()['error_description']).toBe(`client_assertion is malformed: ${fault}`);
+    expect((await ask(forged(claims))).json()['error_description']).toBe(`the assertion is malformed: ${fault}`);
   });
 
   it('never shows a good assertion that was sent as a resource too: nobody has used it yet', async () => {

@@ -882,7 +882,9 @@ describe('client secret basic', () => {
         const response = await requestToken(service().url, { ...GRANT, ...form } as FormFields);
         expect(response.status).toBe(status);
         expect(logLineOf(service(), response)).toMatchObject({ reason });
-        const error_description = expect.stringMatching(/^client_assertion(_type must be| is malformed:) /);
+        const error_description = expect.stringMatching(
+          /^(client_assertion_type must be|the assertion is malformed:) /,
+        );
         if (status === 401) expect(response.json()).toEqual({ error: 'invalid_client', error_description });
       });
 

@@ -9,6 +9,7 @@ import { loadConfiguration } from '../../../config/settings/load-configuration.t
 import { databaseOf } from '../../../config/settings/program-database.ts';
 import { readSettings, settingWarnings } from '../../../config/settings/settings.ts';
 import { settingMeantBy } from '../../../config/settings/similar-names.ts';
+import { verifiedMethods } from '../../../config/settings/verified-methods.ts';
 import { inWords } from '../../../domain/problem.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import { SETTING_NAMES } from '../../support/all-settings.ts';
@@ -221,6 +222,16 @@ describe('settings', () => {
       ]);
     });
 
+    it.each(['MIKRO_ORM_SCHEMA', 'MIKRO_ORM_CLIENT_URL', 'NODE_PG_FORCE_NATIVE'])(
+      'refuses %s, which changes a library behind its back',
+      (name) => {
+        const text = `${name}: changes a library of this service, which sets everything itself: unset it`;
+        expect(problemsOf({ ...MEMORY, [name]: '1' })).toEqual([text]);
+        const database = databaseOf({ DATABASE_URL: POSTGRES.DATABASE_URL, [name]: '1' }, () => success(''));
+        expect(database).toEqual({ ok: false, problem: text });
+      },
+    );
+
     it('returns settings that cannot be changed', () => {
       const settings = readSettings(MEMORY);
       expect(settings.ok && Object.isFrozen(settings.value)).toBe(true);
@@ -311,6 +322,43 @@ describe('settings', () => {
       const { SERVICE_PROFILE, TOKEN_AUDIENCE, PUBLIC_METADATA = '' } = Object.fromEntries(given);
       expect([SERVICE_PROFILE, PUBLIC_METADATA]).toEqual(['standard', '']);
       expect(TOKEN_AUDIENCE).toMatch(/^(\$\{TOKEN_AUDIENCE:\?write the URL .*\}|https:\/\/api\.example\.com)$/);
+    });
+  });
+
+  describe('GRANT_TYPES', () => {
+    it('is client_credentials alone by default, also as standard', () => {
+      for (const SERVICE_PROFILE of ['specification', 'standard']) {
+        const read = readSettings({ ...MEMORY, SERVICE_PROFILE, TOKEN_AUDIENCE: 'https://api.test' });
+        expect(read).toMatchObject({ value: { GRANT_TYPES: ['client_credentials'] } });
+      }
+    });
+
+    it.each([
+      ['client_credentials,jwt-bearer', ['client_credentials', 'jwt-bearer']],
+      ['jwt-bearer', ['jwt-bearer']],
+      [
+        'client_credentials, urn:ietf:params:oauth:grant-type:jwt-bearer, jwt-bearer',
+        ['client_credentials', 'jwt-bearer'],
+      ],
+    ])('%s', (text, grants) => {
+      expect(readSettings({ ...MEMORY, GRANT_TYPES: text })).toMatchObject({ value: { GRANT_TYPES: grants } });
+    });
+
+    it.each(['none', 'password', 'client_credentials,password'])('cannot be %s', (text) => {
+      expect(problemsOf({ ...MEMORY, GRANT_TYPES: text })).toEqual([
+        expect.stringMatching(/^GRANT_TYPES: must be a list/),
+      ]);
+    });
+
+    it.each([
+      ['client_credentials', undefined, []],
+      ['jwt-bearer', undefined, ['private_key_jwt']],
+      ['client_credentials,jwt-bearer', 'issuers.json', ['private_key_jwt', 'federated_jwt']],
+    ])('%s, with the file of issuers %s, also verifies %j', (GRANT_TYPES, file, more) => {
+      const given = { ...MEMORY, GRANT_TYPES, ...(file !== undefined && { CLIENT_ASSERTION_ISSUERS_FILE: file }) };
+      const read = readSettings(given);
+      if (!read.ok) throw new Error('refused');
+      expect(verifiedMethods(read.value)).toEqual(['client_secret_post', ...more]);
     });
   });
 
