@@ -1,8 +1,10 @@
 import { openAuditFile, openAuditFileAgain } from '../adapters/log/audit-file.ts';
 import { auditLine, jsonAuditLog } from '../adapters/log/json-audit-log.ts';
 import { type AuditChange, type Lines, LineWriter } from '../adapters/log/line-writer.ts';
+import { PeriodicTask } from '../application/periodic-task.ts';
 import type { AuditLog } from '../application/ports/audit-log.ts';
 import type { Clock } from '../application/ports/clock.ts';
+import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
 import type { LogLoad } from '../application/ports/telemetry.ts';
 import type { Settings } from './settings/settings.ts';
@@ -15,6 +17,8 @@ export interface AuditOutput {
   readonly checks: readonly HealthCheck[];
   /** Opens the file again; absent where there is none. Rejects with the reason. */
   readonly reopen?: () => Promise<void>;
+  /** Looks again and again whether the file was deleted. */
+  readonly watch?: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -25,6 +29,9 @@ interface AuditOutputParts {
 }
 
 const DONE = Promise.resolve();
+
+/** How often it is looked whether the file was deleted, in milliseconds: meanwhile, lines are lost. */
+const WATCH_MS = 2_000;
 
 /** Opens what the settings say. Throws where AUDIT_FILE cannot be opened. */
 export function openAudit(
@@ -43,16 +50,55 @@ export function openAudit(
   }
   const file = new LineWriter({ name: 'audit log', descriptor: openAuditFile(path), lossLine, onChange });
   let reopened = DONE;
-  return {
-    auditLog: jsonAuditLog(file, { isRequired }),
-    measured: file,
-    checks: [isRequired ? checkOfRequired(file) : file],
-    reopen() {
-      // One after the other, so that the last one counts. Who called the one before has its fault.
-      reopened = reopened.catch(() => {}).then(async () => file.reopen(await openAuditFileAgain(path)));
-      return reopened;
+  /** Why a deleted file could not be made again. */
+  let gone: Error | undefined;
+  const reopen = (isDeleted = false) => {
+    // One after the other, so that the last one counts. Who called the one before has its fault.
+    reopened = reopened
+      .catch(() => {})
+      .then(async () => file.reopen(await openAuditFileAgain(path), isDeleted))
+      .then(() => {
+        gone = undefined;
+      });
+    return reopened;
+  };
+  const watch = new PeriodicTask(async () => {
+    try {
+      if (await file.isDeleted()) {
+        if (gone === undefined) onChange({ event: 'audit_file_deleted' });
+        await reopen(true);
+      }
+    } catch (fault) {
+      gone = fault as Error;
+    }
+    return WATCH_MS;
+  });
+  const lines = {
+    write: (line: string) => file.write(line),
+    keep: (...line: Parameters<typeof file.keep>) => file.keep(...line),
+    writeRequired: async (line: string) => {
+      if (gone !== undefined) throw new DependencyUnavailable('audit log', gone);
+      await file.writeRequired(line);
     },
-    close: () => file.close(),
+  };
+  const withDeletion = (check: HealthCheck): HealthCheck => ({
+    name: check.name,
+    readiness() {
+      if (gone === undefined) return check.readiness();
+      const reason = { code: 'deleted', text: gone.message, fix: 'make its directory again; no restart is needed' };
+      return isRequired ? { ready: false, reason } : { ready: true, note: reason };
+    },
+  });
+  return {
+    auditLog: jsonAuditLog(lines, { isRequired }),
+    measured: file,
+    checks: [withDeletion(isRequired ? checkOfRequired(file) : file)],
+    reopen: () => reopen(),
+    watch: () => watch.start(),
+    async close() {
+      watch.close();
+      await file.close();
+    },
   };
 }
 

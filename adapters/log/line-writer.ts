@@ -1,4 +1,4 @@
-import { close, fstatSync, write } from 'node:fs';
+import { close, fstat, fstatSync, write } from 'node:fs';
 import { promisify } from 'node:util';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
@@ -25,7 +25,7 @@ const LINE_FEED = '\n'.charCodeAt(0);
 const FULL = Object.assign(new Error('too many lines wait'), { code: 'EAGAIN' });
 const LATE = Object.assign(new Error(`not written within ${REQUIRED_MS} ms`), { code: 'ETIMEDOUT' });
 const NOTHING = Object.assign(new Error('nothing was written'), { code: 'EIO' });
-const [writeInPool, closeInPool] = [promisify(write), promisify(close)];
+const [writeInPool, closeInPool, fstatInPool] = [promisify(write), promisify(close), promisify(fstat)];
 
 /** A line with its line feed. */
 interface Line {
@@ -41,7 +41,8 @@ interface Line {
 /** A change of state of the audit log, for the operator's log. */
 export type AuditChange =
   | { readonly event: 'audit_unavailable'; readonly code: string }
-  | { readonly event: 'audit_available'; readonly lines: number };
+  | { readonly event: 'audit_available'; readonly lines: number }
+  | { readonly event: 'audit_file_deleted' };
 
 export interface LineWriterOptions {
   readonly name: 'log' | 'audit log';
@@ -79,6 +80,8 @@ export class LineWriter implements HealthCheck, LogLoad {
   #state: 'open' | 'closing' | 'closed' = 'open';
   /** The last fault of the system; undefined while lines can be written. */
   #fault: unknown;
+  /** Lines that were written since the file was last seen to have a name. */
+  #unseen = 0;
   /** The last line that was not written in time. */
   #late: Line | undefined;
   /** Whether `audit_unavailable` was the last change. */
@@ -158,9 +161,24 @@ export class LineWriter implements HealthCheck, LogLoad {
     });
   }
 
-  /** Continues in another file. Resolves when the one before is closed: not while it is written to, since another file could get its number. */
-  async reopen(descriptor: number): Promise<void> {
+  /** Whether the file was deleted: what is written to it is lost. Never of a pipe or a device. */
+  async isDeleted(): Promise<boolean> {
+    const [descriptor, unseen] = [this.#descriptor, this.#unseen];
+    const found = await fstatInPool(descriptor).catch((fault: unknown) => {
+      // It was closed meanwhile, for another file.
+      if (descriptor === this.#descriptor) throw fault;
+    });
+    if (found === undefined || descriptor !== this.#descriptor) return false;
+    if (found.isFile() && found.nlink === 0) return true;
+    this.#unseen -= unseen;
+    return false;
+  }
+
+  /** Continues in another file. The lines since the last look are lost if the one before was deleted. Resolves when the one before is closed: not while it is written to, since another file could get its number. */
+  async reopen(descriptor: number, isDeleted = false): Promise<void> {
     const old = this.#descriptor;
+    if (isDeleted) this.#lost += this.#unseen;
+    this.#unseen = 0;
     this.#descriptor = descriptor;
     this.#batchBytes = this.#batchBytesOf(descriptor);
     this.#isCut = undefined;
@@ -310,6 +328,7 @@ export class LineWriter implements HealthCheck, LogLoad {
       }
       this.#bufferedBytes -= line.bytes;
       line.isWritten = true;
+      this.#unseen += 1;
       line.settle?.();
     }
     if (this.#fault !== undefined) for (const line of this.#required) line.settle?.(this.#fault);

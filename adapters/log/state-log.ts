@@ -10,6 +10,7 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   clock_wrong: 'error',
   audit_unavailable: 'error',
   audit_file_not_reopened: 'error',
+  audit_file_deleted: 'error',
   tls_certificate_unusable: 'error',
   clock_off: 'warn',
   registration_broken: 'warn',

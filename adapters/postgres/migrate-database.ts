@@ -165,6 +165,10 @@ const FIND_SCHEMAS = `select distinct pg_catalog.quote_ident(coalesce(nspname::t
   from pg_catalog.unnest($1::text[]) as name left join pg_catalog.pg_class on pg_class.oid = pg_catalog.to_regclass(name)::oid
     left join pg_catalog.pg_namespace on pg_namespace.oid = relnamespace order by 1`;
 
+/** The sequence of a `serial` id, as a column of the table's owner may be: who inserts needs it. Identity columns need no right. */
+const FIND_SEQUENCE = `select pg_catalog.pg_get_serial_sequence('clients', attname::text) as "sequence"
+  from pg_catalog.pg_attribute where attrelid = pg_catalog.to_regclass('clients')::oid and attname = 'id' and attidentity = ''`;
+
 /** What the role lacks of the tables that are there after the migration. */
 async function grantSteps(
   client: PoolClient,
@@ -186,6 +190,8 @@ async function grantSteps(
     tables.map(({ name }) => name),
     firstSchema,
   ]);
+  const { rows: found } = await client.query<{ readonly sequence: string | null }>(FIND_SEQUENCE);
+  const sequences = user === 'clients' ? found.flatMap(({ sequence }) => sequence ?? []) : [];
   const grants = [
     ...schemas.map(({ schema }) => ({
       holds: `pg_catalog.has_schema_privilege($1::name, ${client.escapeLiteral(schema)}::regnamespace::oid, 'usage')`,
@@ -194,6 +200,10 @@ async function grantSteps(
     ...tables.map((table) => ({
       holds: holdsGrant(user, table, '$1::name'),
       grant: grantOf(user, table, to),
+    })),
+    ...sequences.map((sequence) => ({
+      holds: `pg_catalog.has_sequence_privilege($1::name, ${client.escapeLiteral(sequence)}, 'usage')`,
+      grant: `grant usage on sequence ${sequence} to ${to}`,
     })),
   ];
   const steps: Step[] = [];

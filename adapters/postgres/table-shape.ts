@@ -23,6 +23,7 @@ interface Column {
   readonly encoding: string;
   /** Whether the comment of the table says that it has had all columns. */
   readonly isRecorded: boolean;
+  readonly isTable: boolean;
 }
 
 /** Whether no policy of row-level security lets the role read a row of the table with this oid. */
@@ -41,7 +42,8 @@ const columnsOf = (
     pg_catalog.has_table_privilege(attrelid, 'INSERT') and pg_catalog.has_table_privilege(attrelid, 'UPDATE')
       and pg_catalog.has_table_privilege(attrelid, 'DELETE') as "writable",
     pg_catalog.quote_ident(current_user) as "role", pg_catalog.current_setting('server_encoding') as "encoding", ${hidesRows('attrelid')} as "hidden",
-    pg_catalog.strpos(coalesce(pg_catalog.obj_description(attrelid, 'pg_class'), ''), '${RECORD}') > 0 as "isRecorded"
+    pg_catalog.strpos(coalesce(pg_catalog.obj_description(attrelid, 'pg_class'), ''), '${RECORD}') > 0 as "isRecorded",
+    (select relkind::text in ('r', 'p') from pg_catalog.pg_class where pg_class.oid = attrelid) as "isTable"
   from pg_catalog.pg_attribute
   where attrelid = pg_catalog.to_regclass('${table}')::oid and attnum > 0 and not attisdropped`;
 
@@ -122,6 +124,10 @@ export function assertUsable(definition: TableDefinition, found: readonly Column
   if (found.length === 0) throw missing(table, access === 'read' ? BRING_BACK : 'npm run migrate creates it');
   const wrong = encodingProblem(found[0]?.encoding);
   if (wrong !== undefined) throw new TableUnusable(wrong);
+  if (found.some(({ isTable }) => !isTable)) {
+    const fix = `put the registrations into a table ${table}, or let the search path find the table behind it first`;
+    throw new TableUnusable({ code: 'not_a_table', text: `${table} is a view or a foreign table`, fix });
+  }
   assertShape(definition, found, wereThere);
   const unreadable = columns.filter((name) => found.some((column) => column.name === name && !column.readable));
   if (unreadable.length > 0) {

@@ -33,7 +33,7 @@ export function clientStatements(
     findAndLock: `${find}${forUpdate}`,
     /** Parameters: the columns. No row if the id is taken. */
     insert: `insert into clients (client_id, client_secret, client_name, scope${given}) values ($1, $2, $3, $4${values})
-      on conflict do nothing returning ${columns}`,
+      on conflict (client_id) do nothing returning ${columns}`,
     /** Parameters: the client id, and the other columns. */
     update: { columns: `${update} ${ofOne}`, all: `${update}, credentials = $5, details = $6 ${ofOne}` },
     remove: `delete from clients ${ofOne}`,

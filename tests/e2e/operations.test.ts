@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { closeSync, existsSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { chmod, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -321,6 +321,26 @@ describe('the audit log of a service', () => {
       expect(service.logText()).not.toContain('"event":"audit_file_reopened"');
       const { headers } = await requestToken(service.url, GOOD_TOKEN_REQUEST);
       expect(requestIdsOf(readAuditFile(`${path}.1`), 'token_issued')).toEqual(new Set([headers['x-request-id']]));
+    });
+
+    it('makes a file that was deleted again, says how many lines may be lost, and issues no token while it cannot', async () => {
+      const inside = join(folder, 'inside');
+      mkdirSync(inside);
+      const file = join(inside, 'audit.log');
+      await using service = await startInProcess({ AUDIT_FILE: file, AUDIT_REQUIRED: 'true' });
+      const status = async () => (await requestToken(service.url, GOOD_TOKEN_REQUEST)).status;
+      expect(await status()).toBe(200);
+      rmSync(file);
+      await until(() => existsSync(file), 'the file is there again');
+      expect(await status()).toBe(200);
+      await until(() => readAuditFile(file).some(({ event }) => event === 'audit_lines_lost'), 'the loss is told');
+      expect(service.logText()).toContain('"event":"audit_file_deleted"');
+
+      rmSync(inside, { recursive: true });
+      await until(async () => (await status()) === 503, 'no token is issued without its line');
+      mkdirSync(inside);
+      await until(async () => (await status()) === 200, 'tokens are issued again');
+      expect(readAuditFile(file).some(({ event }) => event === 'token_issued')).toBe(true);
     });
 
     it.each([

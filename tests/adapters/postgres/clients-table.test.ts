@@ -101,6 +101,13 @@ describe('a table clients of another application', () => {
     },
   );
 
+  it('prevents the start if it is a view, and says so', async () => {
+    await database.query(`${TABLE}; alter table clients rename to own; create view clients as select * from own`);
+    await expect(open()).rejects.toThrow(
+      'clients is a view or a foreign table: put the registrations into a table clients',
+    );
+  });
+
   it('requires only SELECT', async () => {
     await database.query(TABLE);
     await clientsTable(database).add(A_CLIENT);

@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readDetails } from '../../../../adapters/files/clients-file.ts';
 import { CLIENTS } from '../../../../adapters/postgres/client-entity.ts';
 import { openClientsDatabase } from '../../../../adapters/postgres/clients-program/postgres-clients-database.ts';
+import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
 import { grantOf } from '../../../../adapters/postgres/own-tables.ts';
 import { SqlClientStore } from '../../../../adapters/sql/sql-client-store.ts';
 import { ClientPlan } from '../../../../application/clients-program/client-plan.ts';
 import type { ChangeRecorder } from '../../../../application/ports/change-recorder.ts';
-import type { ClientChange, PlannedClient } from '../../../../application/ports/client-store.ts';
+import { type ClientChange, type PlannedClient, ValueRefused } from '../../../../application/ports/client-store.ts';
 import { NO_DETAILS } from '../../../../domain/client-details.ts';
 import { success } from '../../../../domain/result.ts';
 import { lock } from '../../../../domain/stored-secret.ts';
@@ -188,6 +189,34 @@ describe('SqlClientStore on PostgreSQL', () => {
     await store.close();
     await until(async () => (await usage()).updated === 10, 'what the plan did is counted');
     expect(await usage()).toMatchObject({ updated: 10, wholeReads: before.wholeReads });
+  });
+
+  it('names the constraint of the table that keeps a client out', async () => {
+    await database.query(`drop table if exists clients; ${CREATE_CLIENTS}`);
+    await database.query('alter table clients add constraint names_are_unique unique (client_name)');
+    await using store = await open();
+    await store.add(A_CLIENT);
+    const refused = await store.add({ ...A_CLIENT, clientId: 'another' }).catch((fault: unknown) => fault);
+    expect(refused).toBeInstanceOf(ValueRefused);
+    expect(String((refused as ValueRefused).cause)).toContain('names_are_unique');
+    expect(await store.add(A_CLIENT)).toBeUndefined();
+  });
+
+  it('gives a role what it needs of the sequence of a serial id', async () => {
+    await database.query(`drop table if exists clients; ${CREATE_CLIENTS}`);
+    await database.query('alter table clients alter column id drop identity');
+    await database.query('create sequence own_ids owned by clients.id');
+    await database.query("alter table clients alter column id set default nextval('own_ids')");
+    const role = await database.createRole();
+    const done = await migrateDatabase(database.url, { grantTo: role.name, roleFor: 'clients' });
+    expect(done.join('\n')).toMatch(/usage on sequence .*own_ids to/);
+    await using store = await open(role.url);
+    await store.add(A_CLIENT);
+    expect(await store.find(A_CLIENT.clientId)).toBeDefined();
+    expect((await migrateDatabase(database.url, { grantTo: role.name, roleFor: 'clients' })).join()).not.toContain(
+      'sequence',
+    );
+    await database.query(`drop owned by ${role.name}`);
   });
 
   it('loses no change if the database isolates transactions more strictly by default', async () => {
