@@ -12,6 +12,8 @@ export interface ServerCertificate {
   readonly leaf: X509Certificate;
   /** When the first certificate of the chain expires. */
   readonly expiresAt: Date;
+  /** Whether no authority is behind the certificate, though it says where that of its own is: public authorities sign with intermediate ones. */
+  readonly isAlone: boolean;
 }
 
 const SOON_MS = 30 * 86_400_000;
@@ -36,7 +38,8 @@ export function readServerCertificate(chain: string, key: string): Result<Server
   // OpenSSL accepts dates that it cannot show.
   const isUsable = attempt(() => createSecureContext({ cert: chain, key })) !== undefined && !Number.isNaN(expiresMs);
   if (!isUsable) return failure(['TLS_CERT_FILE: OpenSSL cannot use it']);
-  return success({ chain, key, leaf, expiresAt: new Date(expiresMs) });
+  const isAlone = certificates.length === 1 && (leaf.infoAccess?.includes('CA Issuers') ?? false);
+  return success({ chain, key, leaf, expiresAt: new Date(expiresMs), isAlone });
 }
 
 /** What `read` returns; undefined if it throws: OpenSSL throws for what it does not accept. */
@@ -50,7 +53,7 @@ function attempt<Value>(read: () => Value): Value | undefined {
 
 /** Whether a certificate is for this host, and for how long. @param now milliseconds since 1970. */
 export function inspectCertificate(
-  { leaf, expiresAt }: ServerCertificate,
+  { leaf, expiresAt, isAlone }: ServerCertificate,
   baseUrl: string,
   now: number,
 ): readonly Finding[] {
@@ -60,7 +63,9 @@ export function inspectCertificate(
   const leftMs = expiresAt.getTime() - now;
   const lifetime = leftMs < SOON_MS ? note(until, RENEW) : fine(until);
   const other = `TLS_CERT_FILE is for ${leaf.subjectAltName ?? 'no name'}, not for ${host}`;
+  const alone = 'TLS_CERT_FILE has the certificate of the server alone, so that most clients will not trust it';
   return [
+    ...(isAlone ? [problem(alone, 'append those of its authorities, as in fullchain.pem')] : []),
     ...(isForHost ? [] : [problem(other, 'get a certificate for the host of BASE_URL, or correct BASE_URL')]),
     ...(Date.parse(leaf.validFrom) > now
       ? [problem('TLS_CERT_FILE is not valid yet', 'correct the clock, or wait')]

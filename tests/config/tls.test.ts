@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectPlain } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -349,6 +349,15 @@ describe('the doctor about a certificate', () => {
       ({ state, text }) => `${state} ${text}`,
     );
   };
+
+  it('is a problem without the authorities of a public certificate, which names where they are', () => {
+    const url = 'authorityInfoAccess=caIssuers;URI:http://authority.test/intermediate.crt';
+    const issued = authority.issue('DNS:auth.test', 'ec', [url]);
+    const alone = expect.stringMatching(/^problem TLS_CERT_FILE has the certificate of the server alone/);
+    expect(inspect(issued, BASE_URL)).toContainEqual(alone);
+    appendFileSync(issued.certificate, readFileSync(authority.file));
+    expect(inspect(issued, BASE_URL)).not.toContainEqual(alone);
+  });
 
   it('has a note if it expires within 30 days, and a problem if it has expired', () => {
     const issued = authority.issue('DNS:auth.test');

@@ -26,12 +26,18 @@ export class CertificateAuthority implements Disposable {
    * The files of a new certificate and its key.
    *
    * @param names as of a subject alternative name, such as `DNS:localhost` or `IP:127.0.0.1`.
+   * @param extensions more of them, as openssl reads them.
    */
-  issue(names: string, keyType: keyof typeof NEW_KEYS = 'ec'): { readonly certificate: string; readonly key: string } {
+  issue(
+    names: string,
+    keyType: keyof typeof NEW_KEYS = 'ec',
+    extensions: readonly string[] = [],
+  ): { readonly certificate: string; readonly key: string } {
     this.#issued += 1;
     const base = join(this.#folder, `${names.replaceAll(/\W/g, '-')}-${this.#issued}`);
     const files = { certificate: `${base}.pem`, key: `${base}.key` };
-    const signed = ['-CA', this.file, '-CAkey', this.#key, '-addext', `subjectAltName=${names}`];
+    const added = [`subjectAltName=${names}`, ...extensions].flatMap((extension) => ['-addext', extension]);
+    const signed = ['-CA', this.file, '-CAkey', this.#key, ...added];
     this.#make('/CN=server', files.key, files.certificate, ...NEW_KEYS[keyType], ...signed);
     return files;
   }
