@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compactJws, generateSigningKey } from '../../tests/support/assertions.ts';
-import { type ClaimedOrigin, JWT_BEARER } from '../../tests/support/forged-assertion.ts';
+import { type AssertionUse, assertionFields, type ClaimedOrigin } from '../../tests/support/forged-assertion.ts';
 import { runAt } from '../../tests/support/run-at.ts';
 import { WorkloadKey } from '../../tests/support/workload-issuer.ts';
 import { type Registration, temporaryFolder } from './registrations.ts';
@@ -34,7 +34,7 @@ export interface AssertionClients {
   /** Inserts what `register` added into the tables of a service. */
   insert(databaseUrl: string, clients: readonly Registration[]): Promise<void>;
   /** The body of a token request of this client, with a new assertion. */
-  bodyOf(clientId: string): string;
+  bodyOf(clientId: string, use?: AssertionUse): string;
 }
 
 /** Where an assertion of a client or workload of this name comes from, or claims to. */
@@ -65,7 +65,8 @@ export function signingClients(): AssertionClients {
       await runAt(databaseUrl, text, [{ jwks: { keys: [jwk] } }, ids]);
       await runAt(databaseUrl, 'vacuum analyze clients');
     },
-    bodyOf: (id) => bodyWith(compactJws({ alg: 'ES256', kid: 'bench' }, claimsOf('private_key_jwt', id), key.seal)),
+    bodyOf: (id, use) =>
+      bodyWith(compactJws({ alg: 'ES256', kid: 'bench' }, claimsOf('private_key_jwt', id), key.seal), use),
   };
 }
 
@@ -114,9 +115,9 @@ export async function workloads(
         await runAt(databaseUrl, 'update clients set credentials = $1 where client_id = $2', [credentials, id]);
       }
     },
-    bodyOf(id) {
+    bodyOf(id, use) {
       const claims = { ...claimsOf('federated_jwt', subjectOf(id)), ...platform.claimsOf(id) };
-      return bodyWith(key.mint({ claims }));
+      return bodyWith(key.mint({ claims }), use);
     },
   };
 }
@@ -126,7 +127,6 @@ function claimsOf(method: AssertionMethod, name: string) {
   return { ...originOf(method, name), iat, exp: iat + LIFETIME_SECONDS, jti: randomUUID() };
 }
 
-function bodyWith(assertion: string): string {
-  const form = { grant_type: 'client_credentials', client_assertion_type: JWT_BEARER, client_assertion: assertion };
-  return new URLSearchParams(form).toString();
+function bodyWith(assertion: string, use?: AssertionUse): string {
+  return new URLSearchParams(assertionFields(assertion, use)).toString();
 }

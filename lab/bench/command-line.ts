@@ -7,7 +7,7 @@ const STORAGES = ['memory', 'sqlite', 'postgres'] as const;
 export type Storage = (typeof STORAGES)[number];
 
 /** The ways in which a token request with wrong credentials is refused. */
-export const PATHS = ['401', '401-assertion', '429', '503-full', '503-late'] as const;
+export const PATHS = ['401', '401-assertion', '400-grant', '429', '503-full', '503-late'] as const;
 export type PathName = (typeof PATHS)[number];
 
 const MACHINES = ['quiet', 'busy'] as const;

@@ -50,7 +50,19 @@ export async function openClientsDatabase(url: string) {
 async function findTable(connection: Connection): Promise<void> {
   const there = await runStatement<{ readonly name: string }>(connection, { text: FIND_OWN_TABLES });
   if (!hasClients(there)) throw new TableUnusable(lostClients(there) ?? MISSING);
+  if ((await runStatement(connection, { text: HAS_POLICIES })).length === 0) return;
+  const rows = await runStatement(connection, { text: 'select from clients limit 1' });
+  if (rows.length === 0) throw new TableUnusable(HIDDEN);
 }
+
+/** Whether row-level security applies to this role. */
+const HAS_POLICIES = `select where pg_catalog.row_security_active(pg_catalog.to_regclass('clients')::oid)`;
+
+const HIDDEN = {
+  code: 'rows_hidden',
+  text: 'row-level security of table clients shows this role no row, so that an empty table and a hidden one look the same',
+  fix: 'use the role that owns the table, or one with bypassrls',
+};
 
 /** An empty table in the place of a lost one would have every client refused. */
 const MISSING = {

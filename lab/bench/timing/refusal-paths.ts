@@ -58,6 +58,14 @@ export const REFUSAL_PATHS: Readonly<Record<PathName, RefusalPath>> = {
     collect: (target, accepts) =>
       inTurn(target, { accepts, requestFor: (clientId) => tokenRequest(target.forger.bodyOf(clientId)) }),
   },
+  // The same assertions as the grant jwt-bearer.
+  '400-grant': {
+    signs: true,
+    failuresPerMinute: UNLIMITED,
+    accepts: ({ status }) => status === 400,
+    collect: (target, accepts) =>
+      inTurn(target, { accepts, requestFor: (clientId) => tokenRequest(target.forger.bodyOf(clientId, 'grant')) }),
+  },
   // Beyond the limit, which is one attempt in two seconds.
   '429': {
     failuresPerMinute: 1,

@@ -66,6 +66,7 @@ async function startTarget(
   const environment = {
     CLIENT_SECRET_COST: String(cost),
     CLIENT_FAILURES_PER_MINUTE: String(failuresPerMinute),
+    ...(signs && { GRANT_TYPES: 'client_credentials,jwt-bearer' }),
     ...(signs && repository === 'postgres' && REPLICA_SETTINGS),
   };
   const modules = [...(module ? [module] : []), ...(plant > 0 ? [`plant-delay.ts?microseconds=${plant}`] : [])];

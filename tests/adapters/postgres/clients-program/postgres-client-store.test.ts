@@ -8,6 +8,7 @@ import { SqlClientStore } from '../../../../adapters/sql/sql-client-store.ts';
 import { ClientPlan } from '../../../../application/clients-program/client-plan.ts';
 import type { ChangeRecorder } from '../../../../application/ports/change-recorder.ts';
 import { type ClientChange, type PlannedClient, ValueRefused } from '../../../../application/ports/client-store.ts';
+import type { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
 import { NO_DETAILS } from '../../../../domain/client-details.ts';
 import { success } from '../../../../domain/result.ts';
 import { lock } from '../../../../domain/stored-secret.ts';
@@ -200,6 +201,25 @@ describe('SqlClientStore on PostgreSQL', () => {
     expect(refused).toBeInstanceOf(ValueRefused);
     expect(String((refused as ValueRefused).cause)).toContain('names_are_unique');
     expect(await store.add(A_CLIENT)).toBeUndefined();
+  });
+
+  it('says that a policy may hide all clients, instead of finding none', async () => {
+    await database.query(`drop table if exists clients; ${CREATE_CLIENTS}`);
+    await using owner = await open();
+    await owner.add(A_CLIENT);
+    const role = await database.createRole();
+    await database.query(grantOf('clients', CLIENTS, role.name));
+    await database.query('alter table clients enable row level security');
+    await database.query('create policy others on clients using (scope = $$nobody$$)');
+    await using store = await open(role.url);
+    const listed = await collect(store.list({ prefix: '' })).catch((fault: unknown) => fault);
+    expect(String((listed as DependencyUnavailable).cause)).toContain(
+      'row-level security of table clients shows this role no row',
+    );
+    await database.query(`create policy all_rows on clients to ${role.name} using (true)`);
+    await using again = await open(role.url);
+    expect(await again.find(A_CLIENT.clientId)).toBeDefined();
+    await database.query(`drop owned by ${role.name}`);
   });
 
   it('gives a role what it needs of the sequence of a serial id', async () => {
