@@ -17,8 +17,6 @@ export interface PresentedAssertion {
   readonly type: AssertionType;
   /** The `client_id` parameter. */
   readonly clientId?: string | undefined;
-  /** Whether it is the grant itself. */
-  readonly isGrant?: boolean;
 }
 
 /** Authentication by an identity of another issuer. */
@@ -56,13 +54,13 @@ export class AuthenticateClient implements ClientAuthentication<ClientCredential
 
   /** The issuer decides who signed: another one that is trusted here, or the client itself. */
   async #byAssertion(
-    { assertion: compact, type, clientId, isGrant = false }: AssertionCredentials,
+    { assertion: compact, type, clientId }: AssertionCredentials,
     caller: Caller,
   ): Promise<Result<ClientRegistration, Refusal>> {
     const { private_key_jwt: byKey, federated_jwt: byIdentity } = this.#strategies;
     const assertion = ClientAssertion.parse(compact);
     if (!assertion.ok) return refusedOpenly('assertion_malformed', { assertion_malformed: assertion.problem });
-    const presented = { assertion: assertion.value, type, clientId, isGrant };
+    const presented = { assertion: assertion.value, type, clientId };
     if (byIdentity?.isResponsibleFor(presented)) return byIdentity.execute(presented, caller);
     if (byKey !== undefined && type === 'jwt-bearer') return byKey.execute(presented, caller);
     const trusted = 'an issuer that this server trusts';

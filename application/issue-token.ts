@@ -33,6 +33,8 @@ export interface IssuedToken {
   readonly claims: AccessTokenClaims;
   /** The granted scopes, space-delimited. */
   readonly scope: string;
+  /** Whether the client asked for scopes, by the parameter or by the claim of a grant. */
+  readonly isScopeRequested: boolean;
   readonly expiresInSeconds: number;
 }
 
@@ -93,6 +95,7 @@ export class IssueToken {
       accessToken,
       claims,
       scope: granted.value.scope.toString(),
+      isScopeRequested: requested !== undefined,
       expiresInSeconds: claims.exp - issuedAt,
     });
   }

@@ -80,12 +80,14 @@ export async function buildService(configuration: Configuration, given: Given = 
     const directory = add(await keyDirectory(configuration, core));
     const keys = add(signingKeys(settings, core, directory));
     add(clientAssertions(settings, core));
-    registerAuthentication(core, settings, {
-      client_secret_post: bySecret,
-      client_secret_basic: bySecret,
-      private_key_jwt: add(await privateKeyJwt(configuration, core))?.method,
-      federated_jwt: add(federatedJwt(configuration, core))?.method,
-    });
+    const byKey = add(await privateKeyJwt(configuration, core));
+    const federated_jwt = add(federatedJwt(configuration, core))?.method;
+    registerAuthentication(
+      core,
+      settings,
+      { client_secret_post: bySecret, client_secret_basic: bySecret, private_key_jwt: byKey?.method, federated_jwt },
+      { private_key_jwt: byKey?.grant, federated_jwt },
+    );
     registerUseCases(core, settings);
     add(exampleResource(settings));
     add(tls(configuration, core));

@@ -4,6 +4,7 @@ import type { LoadLimit } from '../adapters/http/admission/load-limit.ts';
 import type { RejectionDelay } from '../adapters/http/admission/rejection-delay.ts';
 import type { Lifecycle } from '../adapters/http/server/running-server.ts';
 import type { SigningThreads } from '../adapters/jwt/signing-threads.ts';
+import type { AuditOutput } from '../adapters/log/audit-output.ts';
 import type { JsonLog } from '../adapters/log/json-log.ts';
 import type { Lines } from '../adapters/log/line-writer.ts';
 import type { ProcessMetrics } from '../adapters/prom-client/process-metrics.ts';
@@ -23,7 +24,6 @@ import type { KeyFactory, KeyProvider } from '../application/ports/key-provider.
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { UsedAssertions } from '../application/ports/used-assertions.ts';
 import type { VerifyAssertion } from '../application/verify-assertion.ts';
-import type { AuditOutput } from './open-audit.ts';
 import type { OpenClients } from './storages/storage.ts';
 
 /** The container of one service, with its parts. */

@@ -64,6 +64,11 @@ export function ruleOfOwner(owner: unknown): string | undefined {
 
 export const CLIENT_FIELD_NAMES = Object.keys(CLIENT_FIELDS) as readonly ClientFieldName[];
 
+/** The fields that say something about the tokens of a client. */
+export type TokenFieldName = Exclude<ClientFieldName, 'owner'>;
+
+export const TOKEN_FIELD_NAMES = CLIENT_FIELD_NAMES.filter((name): name is TokenFieldName => name !== 'owner');
+
 /** What is made of each field, under its name. */
 export function eachField<Made>(make: (name: ClientFieldName) => Made): { readonly [Name in ClientFieldName]: Made } {
   return Object.fromEntries(CLIENT_FIELD_NAMES.map((name) => [name, make(name)])) as Record<ClientFieldName, Made>;

@@ -1,11 +1,11 @@
-import { type ClientClaims, NO_CLAIMS, ruleOfClaims } from './client-claims.ts';
-import { type ClientDetails, DETAIL_FIELDS } from './client-details.ts';
-import { type GrantType, grantNamed, ruleOfGrants } from './grant-type.ts';
+import type { ClientClaims } from './client-claims.ts';
+import type { ClientDetails } from './client-details.ts';
+import { CLIENT_FIELDS, type ClientFields, TOKEN_FIELD_NAMES, type TokenFieldName } from './client-fields.ts';
+import { type GrantType, grantNamed } from './grant-type.ts';
 import type { RegisteredResource } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
 import { Scope } from './scope.ts';
 import { isLocked, StoredSecret } from './stored-secret.ts';
-import { ruleOfLifetime } from './token-lifetime.ts';
 import { hasUnprintable, NO_UNPRINTABLE } from './unprintable.ts';
 
 /** The longest client identifier, in Unicode characters. */
@@ -37,15 +37,9 @@ export interface ClientColumns {
 }
 
 /** A registration as it is stored, before its invariants are checked. */
-export interface ClientRegistrationFields extends ClientColumns {
+export interface ClientRegistrationFields extends ClientColumns, Partial<Record<TokenFieldName, unknown>> {
   /** The resources that the client may name in a token request (RFC 8707). */
   readonly resources?: readonly RegisteredResource[];
-  /** Claims of the client's tokens. */
-  readonly claims?: unknown;
-  /** The longest lifetime of the client's tokens, in seconds. */
-  readonly tokenLifetimeSeconds?: unknown;
-  /** The grants that the client may use. */
-  readonly grantTypes?: unknown;
 }
 
 /** A client to register. Storage gives it its `id`. A kind of details that is absent says nothing; an empty one says that there are none. */
@@ -60,9 +54,9 @@ export const FIELD_NAMES = {
   clientSecret: 'client_secret',
   clientName: 'client_name',
   scope: 'scope',
-  claims: DETAIL_FIELDS.claims,
-  tokenLifetimeSeconds: DETAIL_FIELDS.token_lifetime_seconds,
-  grantTypes: DETAIL_FIELDS.grant_types,
+  claims: 'claims',
+  token_lifetime_seconds: 'token_lifetime_seconds',
+  grant_types: 'grant_types',
   credentials: 'credentials',
   details: 'details',
 } as const satisfies Record<Exclude<keyof ClientRegistrationFields, 'resources'> | 'credentials' | 'details', string>;
@@ -92,16 +86,21 @@ export class ClientRegistration {
   /** Undefined: all that are switched on. */
   readonly #grantTypes: readonly (GrantType | undefined)[] | undefined;
 
-  private constructor(fields: ClientRegistrationFields, clientSecret: StoredSecret, scope: Scope) {
+  private constructor(
+    fields: ClientRegistrationFields,
+    clientSecret: StoredSecret,
+    scope: Scope,
+    { claims, token_lifetime_seconds, grant_types }: Pick<ClientFields, TokenFieldName>,
+  ) {
     this.id = fields.id;
     this.clientId = fields.clientId;
     this.clientSecret = clientSecret;
     this.clientName = fields.clientName;
     this.scope = scope;
     this.resources = fields.resources ?? [];
-    this.claims = (fields.claims ?? NO_CLAIMS) as ClientClaims;
-    this.tokenLifetimeSeconds = Number(fields.tokenLifetimeSeconds ?? Infinity);
-    this.#grantTypes = (fields.grantTypes as readonly unknown[] | null | undefined)?.map(grantNamed);
+    this.claims = claims;
+    this.tokenLifetimeSeconds = token_lifetime_seconds ?? Infinity;
+    this.#grantTypes = grant_types?.map(grantNamed);
     Object.freeze(this);
   }
 
@@ -143,12 +142,14 @@ export class ClientRegistration {
         rule: 'must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)',
       });
     }
-    const { claims = NO_CLAIMS, tokenLifetimeSeconds = null, grantTypes = null } = fields;
-    const [rule, ruleOfTime] = [ruleOfClaims(claims), ruleOfLifetime(tokenLifetimeSeconds)];
-    const wrongGrants = ruleOfGrants(grantTypes);
-    if (rule !== undefined) return failure({ field: 'claims', rule });
-    if (ruleOfTime !== undefined) return failure({ field: 'tokenLifetimeSeconds', rule: ruleOfTime });
-    if (wrongGrants !== undefined) return failure({ field: 'grantTypes', rule: wrongGrants });
-    return success(new ClientRegistration(fields, StoredSecret.parse(fields.clientSecret), scope.value));
+    const tokenFields: Partial<Record<TokenFieldName, unknown>> = {};
+    for (const field of TOKEN_FIELD_NAMES) {
+      const { [field]: value = CLIENT_FIELDS[field].empty } = fields;
+      const rule = CLIENT_FIELDS[field].ruleOf(value);
+      if (rule !== undefined) return failure({ field, rule });
+      tokenFields[field] = value;
+    }
+    const checked = tokenFields as Pick<ClientFields, TokenFieldName>;
+    return success(new ClientRegistration(fields, StoredSecret.parse(fields.clientSecret), scope.value, checked));
   }
 }

@@ -1,5 +1,5 @@
 import type { ClientDetails, ClientKey, FederatedSubject } from './client-details.ts';
-import { CLIENT_FIELD_NAMES, type ClientFields } from './client-fields.ts';
+import { CLIENT_FIELD_NAMES, type ClientFields, TOKEN_FIELD_NAMES, type TokenFieldName } from './client-fields.ts';
 import { readPublicJwk } from './public-jwk.ts';
 import { isResourceIndicator, type RegisteredResource } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
@@ -139,13 +139,9 @@ function isResource(value: unknown): value is RegisteredResource {
 }
 
 /** What the registration says about the tokens of a client. A row may hold anything: ClientRegistration checks it. */
-export function readTokenFields(document: StoredDocument) {
-  const { claims, token_lifetime_seconds: tokenLifetimeSeconds, grant_types: grantTypes } = document;
-  return {
-    ...(claims !== undefined && { claims }),
-    ...(tokenLifetimeSeconds !== undefined && { tokenLifetimeSeconds }),
-    ...(grantTypes !== undefined && { grantTypes }),
-  };
+export function readTokenFields(document: StoredDocument): Partial<Record<TokenFieldName, unknown>> {
+  const given = TOKEN_FIELD_NAMES.filter((name) => document[name] !== undefined);
+  return Object.fromEntries(given.map((name) => [name, document[name]]));
 }
 
 /** The conditions of each rule for an identity: texts by claim paths, or undefined for anything else. */

@@ -4,6 +4,7 @@ import {
   keysOfRow,
   lookupOfRow,
   NOBODY,
+  type PickDecoy,
   secretOfRow,
 } from '../../application/client-lookup.ts';
 import {
@@ -14,7 +15,6 @@ import {
   FEDERATED_CANDIDATES_MAX,
   type FederatedCandidate,
   type FederatedIdentity,
-  type PickDecoy,
 } from '../../application/ports/client-repository.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';

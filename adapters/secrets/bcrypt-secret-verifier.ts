@@ -12,7 +12,7 @@ interface BcryptSecretVerifierOptions {
   readonly cost: number;
   /** The highest cost that is computed. A more expensive stored secret is unusable. At least `cost`. */
   readonly costMax: number;
-  /** Whether a secret with the prefix `{noop}` (specification, 2.1) matches: in memory alone. Its refusal costs as much as any other. */
+  /** Whether a secret with the prefix `{noop}` (specification, 2.1) matches: in memory alone. Its refusal costs as much as that of a hashed one. */
   readonly hasPlainSecrets?: boolean | undefined;
   /** Called with each cost that is found while secrets are verified, or before if it is higher than `cost`. */
   readonly onCostFound?: (cost: number) => void;

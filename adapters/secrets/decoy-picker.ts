@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey } from 'node:crypto';
-import type { PickDecoy } from '../../application/ports/client-repository.ts';
+import type { PickDecoy } from '../../application/client-lookup.ts';
 
-/** Bytes of the hash that count: any range of row ids is far smaller than their number. */
+/** Bytes of the hash that count. They have far more values than a table has rows. */
 const HASH_BYTES = 6;
 
 /**

@@ -8,6 +8,7 @@ import {
   logBroken,
   lookupOfRow,
   NOBODY,
+  type PickDecoy,
   secretOfRow,
 } from '../../application/client-lookup.ts';
 import type {
@@ -17,7 +18,6 @@ import type {
   ClientSecret,
   FederatedCandidate,
   FederatedIdentity,
-  PickDecoy,
 } from '../../application/ports/client-repository.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 

@@ -2,17 +2,18 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ClientRow } from '../../application/client-lookup.ts';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
-import type {
-  ApplyOptions,
-  ClientChange,
-  ClientEdit,
-  ClientRange,
-  ClientStore,
-  PlannedClient,
-  ReadDetails,
-  StoredClient,
-  StoredDetails,
-  VersionedClient,
+import {
+  type ApplyOptions,
+  type ClientChange,
+  type ClientEdit,
+  type ClientRange,
+  type ClientStore,
+  PLAN_CLIENTS_MAX,
+  type PlannedClient,
+  type ReadDetails,
+  type StoredClient,
+  type StoredDetails,
+  type VersionedClient,
 } from '../../application/ports/client-store.ts';
 import { type ClientDetails, NO_DETAILS } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
@@ -29,8 +30,8 @@ const PAGE_SIZE = 500;
 /** Clients of one statement: it takes a small part of its deadline. */
 const BATCH_SIZE = 1_000;
 
-/** The most clients of an owner that a plan can remove, and one more, so that it finds out. */
-const OWNED_MAX = 50_001;
+/** One client more than a plan can remove, so that it notices. */
+const OWNED_MAX = PLAN_CLIENTS_MAX + 1;
 
 type Statements = ReturnType<typeof clientStatements>;
 

@@ -10,9 +10,6 @@ import type {
   VersionedClient,
 } from '../ports/client-store.ts';
 
-/** The most clients of one plan, which is held in memory. A larger file is to be split. */
-export const PLAN_CLIENTS_MAX = 50_000;
-
 /** A client whose id an earlier client of the same plan has. Positions count from 0, in the order of adding. */
 interface RepeatedClient {
   readonly clientId: string;

@@ -1,16 +1,17 @@
 import { FIELD_NAMES } from '../../domain/client-registration.ts';
 import { describeDetailsProblem } from '../../domain/details-rules.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import type {
-  ClientStore,
-  ClientsFile,
-  FileClient,
-  ImportEntry,
-  ImportProblem,
-  PlanCounts,
+import {
+  type ClientStore,
+  type ClientsFile,
+  type FileClient,
+  type ImportEntry,
+  type ImportProblem,
+  PLAN_CLIENTS_MAX,
+  type PlanCounts,
 } from '../ports/client-store.ts';
 import { type CheckRule, problemOfRules } from './change-client.ts';
-import { ClientPlan, PLAN_CLIENTS_MAX } from './client-plan.ts';
+import { ClientPlan } from './client-plan.ts';
 import { ClientPlanner, GENERATED_MAX, type PlanOptions, type PlanParts, TOO_MANY_GENERATED } from './plan-client.ts';
 
 /** Reading ends after so many problems. */

@@ -17,8 +17,6 @@ export interface AssertionCredentials {
   readonly assertion: string;
   /** The `client_id` parameter, which need not be there (RFC 7521 section 4.2). */
   readonly clientId?: string | undefined;
-  /** Whether it is the grant itself (RFC 7523 section 2.1), in place of client authentication. */
-  readonly isGrant?: boolean;
 }
 
 /** What a client presents to authenticate. */

@@ -8,6 +8,12 @@ export const ENTRY_BYTES_MAX = 1_048_576;
 /** The most bytes of a clients file, which a program reads as a whole. The library for YAML takes 100 MB for each MB of text. */
 export const FILE_BYTES_MAX = { json: 67_108_864, yaml: 1_048_576 } as const;
 
+/** The most clients of one run, which are planned in memory. */
+export const PLAN_CLIENTS_MAX = 50_000;
+
+/** How long a plan waits for another one, in milliseconds: as long as the most clients take, and some more. */
+export const PLAN_WAIT_MS = 60_000;
+
 /** Which clients to list. */
 export interface ClientRange {
   /** Only ids that begin with this text; all if it is empty. */

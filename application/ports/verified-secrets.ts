@@ -6,7 +6,7 @@ import type { SecretCredentials } from './client-credentials.ts';
  * stays verified as long as the stored secret is the same. No method fails.
  */
 export interface VerifiedSecrets {
-  /** What stands for a client id and a presented secret here. Worth nothing outside of this process. Costs one HMAC. */
+  /** Identifies a client id with a presented secret in the store. Worth nothing outside of this process. Costs one HMAC. */
   digestOf(presented: SecretCredentials): string;
 
   /** Whether this secret was verified for this client id. Does not say yet that the stored secret is still the same. */

@@ -24,11 +24,9 @@ interface AuthenticateByKeyParts extends KeyAssertionPolicy {
   readonly verifyAssertion: VerifyAssertion;
   readonly useAssertion: UseAssertion;
   readonly clock: Clock;
-  /** The furthest that `exp` of a grant may be ahead, in seconds. */
-  readonly grantLifetimeSeconds: number;
 }
 
-/** `private_key_jwt`: a client authenticates with an assertion that it signed with its own key (RFC 7523 section 2.2). */
+/** A client authenticates with an assertion that it signed with its own key (`private_key_jwt`), or gets a token for it. */
 export class AuthenticateByKey implements ClientAuthentication<PresentedAssertion> {
   readonly #parts: AuthenticateByKeyParts;
 
@@ -43,26 +41,22 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
    * assertion of an enabled client is recorded as used, so nobody else can fill the store.
    */
   async execute(
-    { assertion, clientId, isGrant = false }: PresentedAssertion,
+    { assertion, clientId }: PresentedAssertion,
     caller: Caller,
   ): Promise<Result<ClientRegistration, Refusal>> {
-    const { clients, verifyAssertion, useAssertion, clock, audiences } = this.#parts;
-    const maxLifetimeSeconds = isGrant ? this.#parts.grantLifetimeSeconds : this.#parts.maxLifetimeSeconds;
+    const { clients, verifyAssertion, useAssertion, clock, use, audiences, maxLifetimeSeconds } = this.#parts;
     const { sub, exp, jti: assertionId } = assertion.claims;
     const now = clock.now();
-    const limits = { now, audiences, maxLifetimeSeconds, clientId, isGrant };
-    const reason = refusalOfKeyAssertion(assertion, limits);
-    if (reason !== undefined) return refusedOpenly(reason, keyAssertionExpectations(limits, assertion));
+    const reason = refusalOfKeyAssertion(assertion, { now, use, audiences, maxLifetimeSeconds, clientId });
+    if (reason !== undefined) return refusedOpenly(reason, keyAssertionExpectations(this.#parts, assertion));
 
     const found = await clients.findKeys(sub, assertion.header.kid);
     const current = found.keys.filter((key) => !hasExpired(key, now));
     const jwks = current.map(({ jwk }) => jwk);
     const isRegistered = async () => found.isRegistered;
     const verdict = await verifyAssertion.execute(assertion, jwks, { clientId: sub, caller, isRegistered });
-    if (verdict !== 'verified' || !found.isRegistered) {
-      const reason = verdict === 'verified' ? 'client_unknown' : REASON_OF_VERDICT[verdict];
-      return found.isRegistered ? refused(reason, sub) : refused('client_unknown');
-    }
+    if (!found.isRegistered) return refused('client_unknown');
+    if (verdict !== 'verified') return refused(REASON_OF_VERDICT[verdict], sub);
     // Read only now: a stranger makes the service read no more than the keys.
     const lookup = await clients.findByClientId(sub);
     if (lookup.kind === 'unknown') return refused('client_unknown');

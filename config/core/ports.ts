@@ -3,6 +3,7 @@ import { RejectionDelay } from '../../adapters/http/admission/rejection-delay.ts
 import { Lifecycle } from '../../adapters/http/server/running-server.ts';
 import { createKeyFactory } from '../../adapters/jwt/create-key-factory.ts';
 import { SigningThreads } from '../../adapters/jwt/signing-threads.ts';
+import { openAudit } from '../../adapters/log/audit-output.ts';
 import { createJsonLog, openLogLines } from '../../adapters/log/json-log.ts';
 import type { Lines } from '../../adapters/log/line-writer.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
@@ -12,7 +13,6 @@ import { RandomIdGenerator, SystemClock, SystemMonotonicClock } from '../../adap
 import { traceFields } from '../../adapters/tracing/active-span.ts';
 import type { Feature } from '../feature.ts';
 import { linesTo } from '../lines-to.ts';
-import { openAudit } from '../open-audit.ts';
 import { type Core, createCore, PARTS, part } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 
@@ -27,7 +27,12 @@ export function registerPorts(core: Core, { settings, keyFile }: Configuration, 
   part(core, PARTS.processMetrics, () => new ProcessMetrics(core.resolve(PARTS.logDestination)));
   part(core, PARTS.auditOutput, () => {
     const onChange = createStateLog(core.resolve(PARTS.log));
-    return openAudit(settings, { log: core.resolve(PARTS.logDestination), clock: core.resolve(PARTS.clock), onChange });
+    const destination = { path: settings.AUDIT_FILE, isRequired: settings.AUDIT_REQUIRED };
+    return openAudit(destination, {
+      log: core.resolve(PARTS.logDestination),
+      clock: core.resolve(PARTS.clock),
+      onChange,
+    });
   });
   part(core, PARTS.auditLog, () => core.resolve(PARTS.auditOutput).auditLog);
   part(core, PARTS.signingThreads, () => new SigningThreads(availableCores()));

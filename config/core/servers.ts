@@ -87,14 +87,7 @@ export function publicRoutesOf(core: Core, settings: Settings, features: readonl
     responseScope: settings.TOKEN_RESPONSE_SCOPE,
     audienceParameter: settings.AUDIENCE_PARAMETER,
     grants: settings.GRANT_TYPES,
-    metadata: {
-      issuer,
-      baseUrl,
-      algorithm,
-      scopes,
-      compatibility: settings.METADATA_COMPATIBILITY,
-      grants: settings.GRANT_TYPES,
-    },
+    metadata: { issuer, baseUrl, algorithm, scopes, compatibility: settings.METADATA_COMPATIBILITY },
     publicMetadata: settings.PUBLIC_METADATA,
     furtherRoutes: features.flatMap(({ routes = [] }) => routes),
   });

@@ -16,11 +16,11 @@ export function registerAuthentication(
   core: Core,
   { CLIENT_AUTHENTICATION_METHODS: methods, GRANT_TYPES: grants }: Settings,
   strategies: AuthenticationStrategies,
+  ofGrant: Pick<AuthenticationStrategies, 'private_key_jwt' | 'federated_jwt'>,
 ): void {
-  part(core, PARTS.authenticateGrant, () => {
-    const { private_key_jwt, federated_jwt } = strategies;
-    return grants.includes('jwt-bearer') ? new AuthenticateClient({ private_key_jwt, federated_jwt }) : undefined;
-  });
+  part(core, PARTS.authenticateGrant, () =>
+    grants.includes('jwt-bearer') ? new AuthenticateClient(ofGrant) : undefined,
+  );
   part(core, PARTS.authenticateClient, () => {
     const { client_secret_post: bySecret } = strategies;
     if (bySecret !== undefined && sendOnlySecrets(methods)) return bySecret;

@@ -13,6 +13,8 @@ import { openStorage } from '../storages.ts';
 
 interface PrivateKeyJwt extends Feature {
   readonly method: ClientAuthentication<PresentedAssertion>;
+  /** The same for assertions that are the grant itself. */
+  readonly grant: ClientAuthentication<PresentedAssertion>;
 }
 
 /**
@@ -29,17 +31,21 @@ export async function privateKeyJwt(configuration: Configuration, core: Core): P
     return shared?.store ?? new InMemoryUsedAssertions(core.resolve(PARTS.monotonicClock));
   });
   const usedAssertions = core.resolve(PARTS.usedAssertions);
-  const method = new AuthenticateByKey({
+  const parts = {
     clients: core.resolve(PARTS.clientRepository),
     verifyAssertion: core.resolve(PARTS.verifyAssertion),
     useAssertion: new UseAssertion(usedAssertions),
     clock: core.resolve(PARTS.clock),
-    maxLifetimeSeconds: settings.CLIENT_ASSERTION_MAX_LIFETIME_SECONDS,
-    grantLifetimeSeconds: settings.JWT_BEARER_MAX_LIFETIME_SECONDS,
     audiences: audience === 'issuer' ? [issuer] : [issuer, `${BASE_URL}${TOKEN_PATH}`],
-  });
+  };
+  const { CLIENT_ASSERTION_MAX_LIFETIME_SECONDS, JWT_BEARER_MAX_LIFETIME_SECONDS } = settings;
   return {
-    method,
+    method: new AuthenticateByKey({
+      ...parts,
+      use: 'client',
+      maxLifetimeSeconds: CLIENT_ASSERTION_MAX_LIFETIME_SECONDS,
+    }),
+    grant: new AuthenticateByKey({ ...parts, use: 'grant', maxLifetimeSeconds: JWT_BEARER_MAX_LIFETIME_SECONDS }),
     ...(shared && { checks: [shared.dependency], close: () => shared.dependency.close() }),
     metrics(values) {
       const { used, max } = usedAssertions.load;

@@ -1,8 +1,9 @@
 import type { Migrated, MigrateOptions } from '../../adapters/cli/run-migrate.ts';
 import type { StateLog } from '../../adapters/log/state-log.ts';
 import type { ConnectionOptions } from '../../adapters/postgres/connection.ts';
+import type { PickDecoy } from '../../application/client-lookup.ts';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
-import type { ClientRepository, PickDecoy } from '../../application/ports/client-repository.ts';
+import type { ClientRepository } from '../../application/ports/client-repository.ts';
 import type { ClientChange, ClientStore } from '../../application/ports/client-store.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { Dependency } from '../../application/ports/health-check.ts';

@@ -8,11 +8,16 @@ export const CLIENT_SKEW_SECONDS = 30;
 
 const ASSERTION_ID_MAX_LENGTH = 255;
 
-/** A JWT, or explicitly one for this purpose (draft-ietf-oauth-rfc7523bis section 4), which is no grant. */
-const TYPES = { authentication: ['jwt', 'client-authentication+jwt'], grant: ['jwt'] };
+/** A JWT, or explicitly one that authenticates a client (draft-ietf-oauth-rfc7523bis section 4), which is no grant. */
+const TYPES = { client: ['jwt', 'client-authentication+jwt'], grant: ['jwt'] };
 
-/** What the settings ask of assertions. */
+/** What an assertion has to be. */
 export interface KeyAssertionPolicy {
+  /**
+   * Whether it authenticates a client (RFC 7523 section 2.2), or is the grant itself (section 2.1). A grant needs no `jti` (section 3), and
+   * may be used again without one.
+   */
+  readonly use: keyof typeof TYPES;
   /** An assertion must have exactly one of these: our issuer, which is the audience of no other server. */
   readonly audiences: readonly string[];
   /** The furthest that `exp` may be ahead, in seconds. */
@@ -24,8 +29,6 @@ interface KeyAssertionLimits extends KeyAssertionPolicy {
   readonly now: number;
   /** The `client_id` parameter. */
   readonly clientId?: string | undefined;
-  /** Whether the assertion is the grant itself (RFC 7523 section 2.1). Then it needs no `jti` (section 3), and may be used again without one. */
-  readonly isGrant?: boolean;
 }
 
 /**
@@ -35,14 +38,13 @@ interface KeyAssertionLimits extends KeyAssertionPolicy {
  */
 export function refusalOfKeyAssertion(
   { header, claims }: ClientAssertion,
-  { now, audiences, maxLifetimeSeconds, clientId, isGrant = false }: KeyAssertionLimits,
+  { now, use, audiences, maxLifetimeSeconds, clientId }: KeyAssertionLimits,
 ): RefusalReason | undefined {
   const { iss, sub, aud, exp, iat = 0, nbf = 0, jti } = claims;
   if (readAlgorithm(header.alg) === undefined) return 'assertion_algorithm_refused';
-  if (!TYPES[isGrant ? 'grant' : 'authentication'].includes(mediaTypeOf(header.typ ?? 'JWT')))
-    return 'assertion_type_refused';
+  if (!TYPES[use].includes(mediaTypeOf(header.typ ?? 'JWT'))) return 'assertion_type_refused';
   if (iss !== sub) return 'assertion_issuer_untrusted';
-  const isIdentified = jti === undefined ? isGrant : jti.length <= ASSERTION_ID_MAX_LENGTH;
+  const isIdentified = jti === undefined ? use === 'grant' : jti.length <= ASSERTION_ID_MAX_LENGTH;
   if (!isClientId(sub) || !isIdentified) return 'assertion_malformed';
   if (clientId !== undefined && clientId !== sub) return 'assertion_client_contradictory';
   const isAudience = (one: string) => audiences.some((other) => withoutSlash(one) === withoutSlash(other));

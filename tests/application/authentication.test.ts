@@ -123,7 +123,6 @@ describe('AuthenticateClient', () => {
     const presented = {
       type,
       clientId: 'client',
-      isGrant: false,
       assertion: expect.objectContaining({ claims: expect.any(Object) }),
     };
     expect(calls).toEqual([[expected, presented, A_CALLER]]);
@@ -886,8 +885,8 @@ describe('AuthenticateByKey', () => {
     const verifier = new NodeCryptoAssertionVerifier();
     const store = new InMemoryUsedAssertions(clock, limits);
     const authenticate = new AuthenticateByKey({
+      use: 'client',
       maxLifetimeSeconds: 300,
-      grantLifetimeSeconds: 3_600,
       clients: {
         findKeys(clientId, kid) {
           calls.push('look up keys');

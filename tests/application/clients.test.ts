@@ -10,18 +10,19 @@ import { RandomIdGenerator, randomSecret } from '../../adapters/system/system.ts
 import type { ChangeRequest, CheckRule } from '../../application/clients-program/change-client.ts';
 import { clientChangeEvents } from '../../application/clients-program/client-change-events.ts';
 import { createClientManagement } from '../../application/clients-program/client-management.ts';
-import { ClientPlan, PLAN_CLIENTS_MAX } from '../../application/clients-program/client-plan.ts';
+import { ClientPlan } from '../../application/clients-program/client-plan.ts';
 import { describeClient } from '../../application/clients-program/describe-client.ts';
 import { type ListedPage, type ListRequest, listClients } from '../../application/clients-program/list-clients.ts';
 import { GENERATED_MAX, type PlanOptions } from '../../application/clients-program/plan-client.ts';
 import { PROBLEMS_MAX, planClients } from '../../application/clients-program/plan-clients.ts';
-import type {
-  ClientChange,
-  ClientRange,
-  ClientStore,
-  FileClient,
-  ImportEntry,
-  StoredClient,
+import {
+  type ClientChange,
+  type ClientRange,
+  type ClientStore,
+  type FileClient,
+  type ImportEntry,
+  PLAN_CLIENTS_MAX,
+  type StoredClient,
 } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { EncodeSecret } from '../../application/ports/new-secrets.ts';

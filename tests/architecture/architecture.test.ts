@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 describe('root names', () => {
   it('npm run check refuses a file and a folder in the root that are not on the list', () => {
-    const root = mkdtempSync(join(tmpdir(), 'root-names-'));
+    const root = mkdtempSync(join(tmpdir(), 'top-level-names-'));
     try {
       execFileSync('git', ['init', '--quiet'], { cwd: root });
       for (const folder of ['docs', 'scratch', 'ignored']) {
@@ -17,7 +17,7 @@ describe('root names', () => {
       }
       for (const file of ['README.md', 'planted.sh']) writeFileSync(join(root, file), '');
       writeFileSync(join(root, '.gitignore'), 'ignored\n');
-      const program = resolve('tests/architecture/root-names.ts');
+      const program = resolve('tests/architecture/top-level-names.ts');
       const { status, stderr } = spawnSync(process.execPath, [program], { cwd: root, encoding: 'utf8' });
       expect(status).toBe(1);
       expect(stderr.match(/^\S+(?=:)/gm)?.toSorted()).toEqual(['planted.sh', 'scratch']);
@@ -25,7 +25,7 @@ describe('root names', () => {
       rmSync(root, { recursive: true });
     }
     expect(JSON.parse(readFileSync('package.json', 'utf8')).scripts.check).toContain(
-      'tests/architecture/root-names.ts',
+      'tests/architecture/top-level-names.ts',
     );
   });
 });

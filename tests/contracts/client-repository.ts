@@ -304,7 +304,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       it.each([
         ['claims', { claims: { iss: 'https://other.example' } }],
         ['claims', { claims: { a: 2 ** 53 } }],
-        ['tokenLifetimeSeconds', { token_lifetime_seconds: 0 }],
+        ['token_lifetime_seconds', { token_lifetime_seconds: 0 }],
       ])('breaks the registration if it breaks a rule: %s %j', async (field, details) => {
         await under.add(A_CLIENT);
         await under.setDetails('client-1', details);

@@ -98,7 +98,7 @@ describe('registrations', () => {
       ['clientName', 'must have at most 20000 characters', { clientName: 'n'.repeat(FIELD_MAX_LENGTH + 1) }],
       ['scope', 'must have at most 20000 characters', { scope: 's'.repeat(FIELD_MAX_LENGTH + 1) }],
       ['claims', 'must be an object', { claims: ['tenant'] }],
-      ['tokenLifetimeSeconds', 'must be a whole number of seconds from 1 to 86400', { tokenLifetimeSeconds: '60' }],
+      ['token_lifetime_seconds', 'must be a whole number of seconds from 1 to 86400', { token_lifetime_seconds: '60' }],
     ])('%s %s', (field, rule, more) => {
       const fields = { id: '1', clientId: 'c', clientSecret: 's', clientName: 'n', scope: 'read', ...more };
       expect(ClientRegistration.of(fields)).toEqual({ ok: false, problem: { field, rule } });
@@ -106,7 +106,7 @@ describe('registrations', () => {
 
     it('are named as in a clients file', () => {
       expect(describeProblem({ field: 'clientName', rule: 'must not be empty' })).toBe('client_name must not be empty');
-      expect(describeProblem({ field: 'tokenLifetimeSeconds', rule: 'x' })).toBe('token_lifetime_seconds x');
+      expect(describeProblem({ field: 'token_lifetime_seconds', rule: 'x' })).toBe('token_lifetime_seconds x');
     });
 
     it.each(['a\u200bb', 'a\u3164'])(
@@ -372,7 +372,7 @@ describe('details', () => {
     it('gives what the tokens have as it is stored, and nothing of what is absent', () => {
       expect(readTokenFields({})).toStrictEqual({});
       const fields = readTokenFields({ claims: ['broken'], token_lifetime_seconds: null, other: 1 });
-      expect(fields).toStrictEqual({ claims: ['broken'], tokenLifetimeSeconds: null });
+      expect(fields).toStrictEqual({ claims: ['broken'], token_lifetime_seconds: null });
     });
 
     it.each([

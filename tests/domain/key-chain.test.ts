@@ -128,7 +128,7 @@ describe('the first key', () => {
       nextKeyAt(ringOf(rows, { locked }), NOW, POLICY) !== undefined;
     const own = [key(5, NOW - 50)];
     expect(isMade([{ algorithm: 'RS256', step: 0 }])).toBe(false);
-    // Whoever has left it, no key of this ring can be opened here: the secret is probably another one.
+    // Even if another replica has left it, no key of this ring can be opened here: the secret is probably another one.
     expect(isMade([{ algorithm: 'ES256', step: 0 }])).toBe(false);
     expect(isMade([{ algorithm: 'RS256', step: 6 }], own)).toBe(false);
     expect(isMade([{ algorithm: 'RS256', step: undefined }], own)).toBe(false);

@@ -195,8 +195,8 @@ describe('TokenPolicy', () => {
     ['as long as the deployment says', undefined, 300],
     ['as long as the client says', 60, 60],
     ['no longer than the deployment says', 86_400, 300],
-  ])('gives a token that is valid %s', (_what, tokenLifetimeSeconds, seconds) => {
-    const registration = registrationOf({ tokenLifetimeSeconds });
+  ])('gives a token that is valid %s', (_what, token_lifetime_seconds, seconds) => {
+    const registration = registrationOf({ token_lifetime_seconds });
     const policy = new TokenPolicy({ issuer: 'i', lifetimeSeconds: 300, scopeClaim: 'absent' });
     const claims = policy.claimsOf({ registration, scope: registration.scope, issuedAt: 1_000, tokenId: 'id' });
     expect(claims.exp - claims.iat).toBe(seconds);

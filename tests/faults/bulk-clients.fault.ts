@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
-import { PLAN_CLIENTS_MAX } from '../../application/clients-program/client-plan.ts';
+import { PLAN_CLIENTS_MAX } from '../../application/ports/client-store.ts';
 import { CLIENTS_NODE_OPTIONS, peakMemoryOf, REPORT_PEAK_MEMORY, writeClientsFile } from '../support/bulk-clients.ts';
 import { DatabaseServer } from '../support/database-server.ts';
 import { runProgram } from '../support/program.ts';

@@ -1,7 +1,7 @@
 import { type FileHandle, open as openFile, rm } from 'node:fs/promises';
 import { join, parse, resolve } from 'node:path';
 import { Option } from 'commander';
-import { PLAN_CLIENTS_MAX } from '../../../application/clients-program/client-plan.ts';
+import { PLAN_CLIENTS_MAX } from '../../../application/ports/client-store.ts';
 import { failure } from '../../../domain/result.ts';
 import { EXIT, type OutputPart, Problem } from '../outcome.ts';
 import type { OutputOptions } from '../terminal.ts';

@@ -26,7 +26,8 @@ export interface MetadataOptions {
   /** The client authentication methods that are switched on. */
   readonly methods: readonly AuthenticationMethod[];
   readonly cacheability: Cacheability;
-  readonly grants?: readonly GrantType[];
+  /** The grants that are switched on. */
+  readonly grants: readonly GrantType[];
   /** The clients for which documents have more than the service can do. */
   readonly compatibility?: readonly MetadataCompatibility[] | undefined;
 }
@@ -52,16 +53,7 @@ const METADATA_OF_METHOD: Readonly<Record<AuthenticationMethod, object>> = {
  * Connect has in addition what Discovery 1.0 section 3 requires: no ID token is ever issued, and its endpoint refuses.
  */
 export function metadataEndpoint(options: MetadataOptions, document: 'oauth' | 'openid'): Handler {
-  const {
-    issuer,
-    baseUrl,
-    algorithm,
-    scopes,
-    methods,
-    cacheability,
-    compatibility = [],
-    grants = ['client_credentials'],
-  } = options;
+  const { issuer, baseUrl, algorithm, scopes, methods, grants, cacheability, compatibility = [] } = options;
   const authorization_endpoint = `${baseUrl}${AUTHORIZATION_PATH}`;
   const metadata = {
     issuer,

@@ -1,8 +1,4 @@
-import type { IssueToken } from '../../../application/issue-token.ts';
 import type { KeyProvider } from '../../../application/ports/key-provider.ts';
-import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
-import type { GrantType } from '../../../domain/grant-type.ts';
-import type { LoadLimit } from '../admission/load-limit.ts';
 import type { Access, Route } from '../server/koa-application.ts';
 import {
   authorizationEndpoint,
@@ -19,20 +15,11 @@ import {
   pathOf,
   TOKEN_PATH,
 } from './paths.ts';
-import { tokenEndpoint } from './token-endpoint.ts';
+import { type TokenEndpointParts, tokenEndpoint } from './token-endpoint.ts';
 
-interface PublicRouteParts {
-  readonly issueToken: IssueToken;
+interface PublicRouteParts extends TokenEndpointParts {
   readonly keyProvider: KeyProvider;
-  readonly load: LoadLimit;
-  /** The client authentication methods that are switched on. */
-  readonly methods: readonly AuthenticationMethod[];
-  readonly metadata: Omit<MetadataOptions, 'cacheability' | 'methods'>;
-  readonly responseScope?: 'requested' | 'always';
-  /** `resource`: the parameter `audience` names a resource. By default it is ignored, as any unknown one. */
-  readonly audienceParameter?: 'ignored' | 'resource';
-  /** That are switched on. */
-  readonly grants?: readonly GrantType[];
+  readonly metadata: Omit<MetadataOptions, 'cacheability' | 'methods' | 'grants'>;
   /** Whether the key set and the metadata are public; otherwise they require a token. */
   readonly publicMetadata: boolean;
   /** Such as the example resource. */
@@ -44,7 +31,7 @@ export function publicRoutes(parts: PublicRouteParts): readonly Route[] {
   const access: Access = { kind: parts.publicMetadata ? 'public' : 'bearer' };
   const cacheability = parts.publicMetadata ? 'public' : 'private';
   const { issuer, baseUrl, compatibility = [] } = parts.metadata;
-  const options = { ...parts.metadata, methods: parts.methods, cacheability } as const;
+  const options = { ...parts.metadata, methods: parts.methods, grants: parts.grants, cacheability } as const;
   const metadata = { GET: metadataEndpoint(options, 'oauth') };
   const refusing = { GET: authorizationEndpoint, POST: authorizationEndpoint };
   const base = pathOf(baseUrl);

@@ -1,4 +1,5 @@
 import { BRING_BACK } from '../../../application/client-lookup.ts';
+import { PLAN_WAIT_MS } from '../../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { CLIENTS, HAS_OWN_COLUMNS } from '../client-entity.ts';
 import type { Connection } from '../connection.ts';
@@ -7,9 +8,6 @@ import { FIND_OWN_TABLES, hasClients, lostClients } from '../own-tables.ts';
 import { DEADLINE_MS, openProgramDatabase } from '../program-database.ts';
 import { runStatement } from '../runner.ts';
 
-/** How long a plan waits for another one, in milliseconds: as long as 50,000 clients take, and some more. */
-const WAIT_MS = 60_000;
-
 /** The rows are read as they are once they are locked, whatever level the database has by default. */
 const BEGIN = 'begin isolation level read committed';
 
@@ -17,7 +15,7 @@ const BEGIN = 'begin isolation level read committed';
 const BEGIN_ROWS = `${BEGIN}; lock table clients in row exclusive mode`;
 
 /** Only readers, until the transaction ends. */
-const BEGIN_TABLE = `${BEGIN}; set local lock_timeout = ${WAIT_MS}; set local statement_timeout = ${WAIT_MS};
+const BEGIN_TABLE = `${BEGIN}; set local lock_timeout = ${PLAN_WAIT_MS}; set local statement_timeout = ${PLAN_WAIT_MS};
   lock table clients in share row exclusive mode; set local statement_timeout = ${DEADLINE_MS}; set local lock_timeout = ${DEADLINE_MS}`;
 
 /** The database with the table `clients`, for the store that manages them. It connects at the first use, and the table has to exist. */
@@ -35,7 +33,7 @@ export async function openClientsDatabase(url: string) {
     async connect() {
       const connection = await connect();
       const begin = (locks: 'rows' | 'table') =>
-        locks === 'rows' ? connection.begin(BEGIN_ROWS) : connection.begin(BEGIN_TABLE, 2 * WAIT_MS);
+        locks === 'rows' ? connection.begin(BEGIN_ROWS) : connection.begin(BEGIN_TABLE, 2 * PLAN_WAIT_MS);
       return { ...connection, begin };
     },
     async hasDetails({ query }: { query(text: string): Promise<readonly unknown[]> }): Promise<boolean> {

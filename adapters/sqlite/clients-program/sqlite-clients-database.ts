@@ -1,11 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
+import { PLAN_WAIT_MS } from '../../../application/ports/client-store.ts';
 import { connectionTo } from '../file-connection.ts';
 import { codeOf, storeFault } from '../file-fault.ts';
 import { BUSY_MS, closeKeepingLog, openMigrated } from '../migrate-file.ts';
-
-/** How long a plan waits for another one, in milliseconds: as long as 50,000 clients take, and some more. */
-const WAIT_MS = 60_000;
 
 /** Between two attempts to lock the file. */
 const RETRY_MS = 20;
@@ -30,7 +28,7 @@ export function openClientsFile(path: string) {
       const database = idle.pop() ?? openMigrated(path, 'refuse').database;
       return {
         ...connectionTo(database),
-        begin: (locks: 'rows' | 'table') => lock(database, locks === 'rows' ? BUSY_MS : WAIT_MS),
+        begin: (locks: 'rows' | 'table') => lock(database, locks === 'rows' ? BUSY_MS : PLAN_WAIT_MS),
         release(isBroken: boolean): void {
           if (isBroken && database.isTransaction) database.exec('rollback');
           idle.push(database);

@@ -569,7 +569,7 @@ describe('token settings', () => {
         'two audiences',
         'audience=urn:registered&audience=urn:registered',
         'invalid_request',
-        'audience stands in the body',
+        'audience is in the body',
       ],
     ])('a request with %s is refused, and told by name', async (_what, named, error, description) => {
       const form = new URLSearchParams({ ...GOOD, client_id: 'with-resource' });

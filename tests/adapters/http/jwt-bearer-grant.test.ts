@@ -26,6 +26,7 @@ const CLIENTS = [
   GOOD_CLIENT,
   signing('signing', { resources: ['urn:api'] }),
   signing('another'),
+  { ...GOOD_CLIENT, ...signing('with-both') },
   signing('disabled', { client_secret: '!*' }),
   signing('only-secrets', { grant_types: ['client_credentials'] }),
   { ...GOOD_CLIENT, client_id: 'only-grant', grant_types: ['jwt-bearer'] },
@@ -91,7 +92,9 @@ describe('the grant jwt-bearer, with GRANT_TYPES alone', () => {
     expect(await scopeOf('read admin', { scope: 'write' })).toBe('write');
     const claimed = await ask(assertionOf('signing', { scope: 'read' }));
     expect(service.logLines().findLast(({ event }) => event === 'token_issued')).toMatchObject({ scope: 'read' });
-    expect(claimed.status).toBe(200);
+    // The client has asked for it, so that it is told (RFC 6749 section 5.1).
+    expect([claimed.status, claimed.json()['scope']]).toEqual([200, 'read']);
+    expect((await ask(assertionOf('signing'))).json()).not.toHaveProperty('scope');
     expect(await scopeOf('admin')).toBe('invalid_scope');
     // Only a text asks for anything.
     expect((await ask(assertionOf('signing', { scope: ['admin'] }))).status).toBe(200);
@@ -244,6 +247,25 @@ describe('the grant jwt-bearer, with GRANT_TYPES alone', () => {
     expect(other.json()['error']).toBe('invalid_grant');
     const twice = { client_assertion_type: JWT_BEARER, client_assertion: 'x' };
     expect((await ask(assertionOf('signing'), twice)).status).toBe(401);
+  });
+
+  it('never shows the secret of a client that authenticates beside it, wherever that was sent', async () => {
+    const beside = { client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET };
+    const assertions = [assertionOf('signing'), assertionOf('signing', { scope: GOOD_SECRET })];
+    for (const [index, form] of [{ ...beside, scope: `read ${GOOD_SECRET}"` }, beside].entries()) {
+      const { text } = await ask(assertions[index], form);
+      expect(text).not.toContain(GOOD_SECRET);
+    }
+    const own = { client_id: 'with-both', client_secret: GOOD_SECRET };
+    for (const more of [{ scope: GOOD_SECRET }, { resource: `urn:${GOOD_SECRET}` }]) {
+      const response = await ask(assertionOf('with-both'), { ...own, ...more });
+      expect([response.status, response.text]).toEqual([400, expect.not.stringContaining(GOOD_SECRET)]);
+    }
+    const claimed = await ask(assertionOf('with-both', { scope: GOOD_SECRET }), own);
+    expect([claimed.json()['error'], claimed.text]).toEqual([
+      'invalid_scope',
+      expect.not.stringContaining(GOOD_SECRET),
+    ]);
   });
 
   it('leaves client_credentials as it is, and tells a client that it may use the grant alone', async () => {

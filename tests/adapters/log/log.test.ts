@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual as isEqual } from 'node:util';
 import { afterAll, afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { openAuditFile, openAuditFileAgain, programChangeLog } from '../../../adapters/log/audit-file.ts';
+import { openAudit } from '../../../adapters/log/audit-output.ts';
 import { auditLine } from '../../../adapters/log/json-audit-log.ts';
 import { createJsonLog, openLogLines } from '../../../adapters/log/json-log.ts';
 import { type AuditChange, BUFFER_BYTES, LineWriter, PIPE_BUF_BYTES } from '../../../adapters/log/line-writer.ts';
@@ -23,7 +24,6 @@ import { shortLine } from '../../../adapters/log/short-line.ts';
 import { endsWithinLine } from '../../../adapters/log/write-now.ts';
 import type { AuditEvent } from '../../../application/ports/audit-log.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import { openAudit } from '../../../config/open-audit.ts';
 import { describeAuditLog } from '../../contracts/audit-log.ts';
 import { auditLinesIn, eventOf, readAuditFile } from '../../support/audit-lines.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
@@ -490,7 +490,7 @@ describe('audit lines', () => {
     const [path, AUDIT_FILE] = [join(folder, `${files}.log`), join(folder, `${files}.link`)];
     symlinkSync(path, AUDIT_FILE);
     const [log, clock] = [openLogLines(), new FixedClock(1_800_000_000)];
-    const output = openAudit({ AUDIT_FILE, AUDIT_REQUIRED }, { log, clock, onChange: () => {} });
+    const output = openAudit({ path: AUDIT_FILE, isRequired: AUDIT_REQUIRED }, { log, clock, onChange: () => {} });
     opened.push(output);
     return {
       auditLog: output.auditLog,

@@ -7,6 +7,7 @@ import {
   keysOfRow,
   lookupOfRow,
   NOBODY,
+  type PickDecoy,
   secretOfRow,
 } from '../../../application/client-lookup.ts';
 import {
@@ -17,7 +18,6 @@ import {
   FEDERATED_CANDIDATES_MAX,
   type FederatedCandidate,
   type FederatedIdentity,
-  type PickDecoy,
 } from '../../../application/ports/client-repository.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';

@@ -1,13 +1,12 @@
-import { openAuditFile, openAuditFileAgain } from '../adapters/log/audit-file.ts';
-import { auditLine, jsonAuditLog } from '../adapters/log/json-audit-log.ts';
-import { type AuditChange, type Lines, LineWriter } from '../adapters/log/line-writer.ts';
-import { PeriodicTask } from '../application/periodic-task.ts';
-import type { AuditLog } from '../application/ports/audit-log.ts';
-import type { Clock } from '../application/ports/clock.ts';
-import { DependencyUnavailable } from '../application/ports/dependency-unavailable.ts';
-import type { HealthCheck } from '../application/ports/health-check.ts';
-import type { LogLoad } from '../application/ports/telemetry.ts';
-import type { Settings } from './settings/settings.ts';
+import { PeriodicTask } from '../../application/periodic-task.ts';
+import type { AuditLog } from '../../application/ports/audit-log.ts';
+import type { Clock } from '../../application/ports/clock.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { HealthCheck } from '../../application/ports/health-check.ts';
+import type { LogLoad } from '../../application/ports/telemetry.ts';
+import { openAuditFile, openAuditFileAgain } from './audit-file.ts';
+import { auditLine, jsonAuditLog } from './json-audit-log.ts';
+import { type AuditChange, type Lines, LineWriter } from './line-writer.ts';
 
 /** The audit log of a service, and what watches it. */
 export interface AuditOutput {
@@ -22,6 +21,13 @@ export interface AuditOutput {
   close(): Promise<void>;
 }
 
+interface AuditDestination {
+  /** Of AUDIT_FILE. Without it, the lines go among the log's. */
+  readonly path: string | undefined;
+  /** Of AUDIT_REQUIRED: no token is issued without its line. */
+  readonly isRequired: boolean;
+}
+
 interface AuditOutputParts {
   readonly log: Lines;
   readonly clock: Clock;
@@ -33,9 +39,9 @@ const DONE = Promise.resolve();
 /** How often it is looked whether the file was deleted, in milliseconds: meanwhile, lines are lost. */
 const WATCH_MS = 2_000;
 
-/** Opens what the settings say. Throws where AUDIT_FILE cannot be opened. */
+/** Throws if the file cannot be opened. */
 export function openAudit(
-  { AUDIT_FILE: path, AUDIT_REQUIRED: isRequired }: Pick<Settings, 'AUDIT_FILE' | 'AUDIT_REQUIRED'>,
+  { path, isRequired }: AuditDestination,
   { log, clock, onChange }: AuditOutputParts,
 ): AuditOutput {
   const lossLine = (lines: number) => auditLine({ event: 'audit_lines_lost', at: clock.now(), lines });
@@ -51,25 +57,25 @@ export function openAudit(
   const file = new LineWriter({ name: 'audit log', descriptor: openAuditFile(path), lossLine, onChange });
   let reopened = DONE;
   /** Why a deleted file could not be made again. */
-  let gone: Error | undefined;
+  let recreateFault: Error | undefined;
   const reopen = (isDeleted = false) => {
     // One after the other, so that the last one counts. Who called the one before has its fault.
     reopened = reopened
       .catch(() => {})
       .then(async () => file.reopen(await openAuditFileAgain(path), isDeleted))
       .then(() => {
-        gone = undefined;
+        recreateFault = undefined;
       });
     return reopened;
   };
   const watch = new PeriodicTask(async () => {
     try {
       if (await file.isDeleted()) {
-        if (gone === undefined) onChange({ event: 'audit_file_deleted' });
+        if (recreateFault === undefined) onChange({ event: 'audit_file_deleted' });
         await reopen(true);
       }
     } catch (fault) {
-      gone = fault as Error;
+      recreateFault = fault as Error;
     }
     return WATCH_MS;
   });
@@ -77,15 +83,19 @@ export function openAudit(
     write: (line: string) => file.write(line),
     keep: (...line: Parameters<typeof file.keep>) => file.keep(...line),
     writeRequired: async (line: string) => {
-      if (gone !== undefined) throw new DependencyUnavailable('audit log', gone);
+      if (recreateFault !== undefined) throw new DependencyUnavailable('audit log', recreateFault);
       await file.writeRequired(line);
     },
   };
   const withDeletion = (check: HealthCheck): HealthCheck => ({
     name: check.name,
     readiness() {
-      if (gone === undefined) return check.readiness();
-      const reason = { code: 'deleted', text: gone.message, fix: 'make its directory again; no restart is needed' };
+      if (recreateFault === undefined) return check.readiness();
+      const reason = {
+        code: 'deleted',
+        text: recreateFault.message,
+        fix: 'make its directory again; no restart is needed',
+      };
       return isRequired ? { ready: false, reason } : { ready: true, note: reason };
     },
   });

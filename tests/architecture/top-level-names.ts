@@ -18,7 +18,7 @@ if (import.meta.main) {
   const names = new Set(files.split('\0').flatMap((file) => file.split('/', 1)));
   const unlisted = [...names].filter((name) => name !== '' && !ROOT_NAMES.includes(name));
   for (const name of unlisted) {
-    process.stderr.write(`${name}: is not on the list of tests/architecture/root-names.ts: move it to a folder\n`);
+    process.stderr.write(`${name}: is not on the list of tests/architecture/top-level-names.ts: move it to a folder\n`);
   }
   if (unlisted.length > 0) process.exitCode = 1;
 }
