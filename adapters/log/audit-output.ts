@@ -82,9 +82,9 @@ export function openAudit(
   const lines = {
     write: (line: string) => file.write(line),
     keep: (...line: Parameters<typeof file.keep>) => file.keep(...line),
-    writeRequired: async (line: string) => {
+    writeRequired: async (...line: Parameters<typeof file.writeRequired>) => {
       if (recreateFault !== undefined) throw new DependencyUnavailable('audit log', recreateFault);
-      await file.writeRequired(line);
+      await file.writeRequired(...line);
     },
   };
   const withDeletion = (check: HealthCheck): HealthCheck => ({

@@ -24,7 +24,9 @@ export function jsonAuditLog(
       const line = auditLine(event);
       const isOfKey = 'key_id' in event;
       if (isRequired && !isOfKey) {
-        return lines.writeRequired(line).catch((fault) => {
+        // A flood of refusals must not keep a slow disk or reader from the lines of tokens.
+        const among = event.event === 'token_refused' ? 'others' : 'required';
+        return lines.writeRequired(line, among).catch((fault) => {
           onLost();
           throw fault;
         });

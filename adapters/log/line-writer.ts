@@ -82,7 +82,7 @@ export class LineWriter implements HealthCheck, LogLoad {
   #fault: unknown;
   /** Lines that were written since the file was last seen to have a name. */
   #unseen = 0;
-  /** The last line that was not written in time. */
+  /** The last one of `#required` that was not written in time. */
   #late: Line | undefined;
   /** Whether `audit_unavailable` was the last change. */
   #isUnavailable = false;
@@ -139,12 +139,15 @@ export class LineWriter implements HealthCheck, LogLoad {
   /**
    * Resolves when write(2) of the whole line has returned. Rejects with DependencyUnavailable at a fault, and after REQUIRED_MS; the
    * line may be written later nevertheless.
+   *
+   * @param among where it waits. Of the others, a late one has no consequence for the next ones.
    */
-  writeRequired(text: string): Promise<void> {
+  writeRequired(text: string, among: 'required' | 'others' = 'required'): Promise<void> {
+    const queue = among === 'required' ? this.#required : this.#others;
     return new Promise((resolve, reject) => {
       const refuse = (cause: unknown) => reject(new DependencyUnavailable('audit log', cause));
-      const fault = this.#fault ?? (this.#late && LATE);
-      const line = fault === undefined ? this.#add(text, this.#required) : undefined;
+      const fault = this.#fault ?? (among === 'required' && this.#late ? LATE : undefined);
+      const line = fault === undefined ? this.#add(text, queue) : undefined;
       if (line === undefined) {
         this.#lose();
         refuse(fault ?? FULL);
@@ -197,7 +200,7 @@ export class LineWriter implements HealthCheck, LogLoad {
     this.#state = 'closed';
     this.#wake();
     process.off('exit', this.#onExit);
-    for (const line of this.#required) line.settle?.(LATE);
+    this.#settleAll(LATE);
     if (this.#running === undefined) await closeInPool(this.#descriptor);
   }
 
@@ -233,6 +236,7 @@ export class LineWriter implements HealthCheck, LogLoad {
       const line = this.#others.pop();
       if (line === undefined) return;
       this.#bufferedBytes -= line.bytes;
+      line.settle?.(FULL);
       this.#lose();
     }
   }
@@ -331,7 +335,11 @@ export class LineWriter implements HealthCheck, LogLoad {
       this.#unseen += 1;
       line.settle?.();
     }
-    if (this.#fault !== undefined) for (const line of this.#required) line.settle?.(this.#fault);
+    if (this.#fault !== undefined) this.#settleAll(this.#fault);
+  }
+
+  #settleAll(fault: unknown): void {
+    for (const line of [...this.#required, ...this.#others]) line.settle?.(fault);
   }
 
   #pause(milliseconds: number): Promise<void> {
@@ -343,8 +351,10 @@ export class LineWriter implements HealthCheck, LogLoad {
 
   #giveUp(line: Line): void {
     if (line.settle === undefined) return;
-    this.#late = line;
-    this.#reportFault(LATE);
+    if (line.queue === this.#required) {
+      this.#late = line;
+      this.#reportFault(LATE);
+    }
     line.settle(LATE);
   }
 

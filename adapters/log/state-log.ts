@@ -16,6 +16,7 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   registration_broken: 'warn',
   schema_shared: 'warn',
   search_path_unsafe: 'warn',
+  role_may_write_clients: 'warn',
   connection_failed: 'warn',
 };
 

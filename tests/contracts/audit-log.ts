@@ -13,7 +13,7 @@ interface AuditLogFixture {
 }
 
 const ORIGIN = { request_id: '3f0c4f0e-52f8-4a86-b3e4-0b9a3f1d7c11', remote_address: '192.0.2.1' };
-const ISSUED = {
+export const ISSUED = {
   event: 'token_issued',
   at: 1_800_000_000,
   client_id: 'a-client',
@@ -46,6 +46,7 @@ export function describeAuditLog(
       SIGNING,
       { event: 'key_retired', at: 1_800_000_000, key_id: 'a-key' },
       { event: 'key_revoked', at: 1_800_000_000, key_id: 'a-key' },
+      { event: 'key_restored', at: 1_800_000_000, key_id: 'a-key' },
     ])('keeps every field of $event', async (event) => {
       const { auditLog, recorded } = await fresh();
       await auditLog.record(event);

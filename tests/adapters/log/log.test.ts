@@ -17,14 +17,14 @@ import { isDeepStrictEqual as isEqual } from 'node:util';
 import { afterAll, afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { openAuditFile, openAuditFileAgain, programChangeLog } from '../../../adapters/log/audit-file.ts';
 import { openAudit } from '../../../adapters/log/audit-output.ts';
-import { auditLine } from '../../../adapters/log/json-audit-log.ts';
+import { auditLine, jsonAuditLog } from '../../../adapters/log/json-audit-log.ts';
 import { createJsonLog, openLogLines } from '../../../adapters/log/json-log.ts';
 import { type AuditChange, BUFFER_BYTES, LineWriter, PIPE_BUF_BYTES } from '../../../adapters/log/line-writer.ts';
 import { shortLine } from '../../../adapters/log/short-line.ts';
 import { endsWithinLine } from '../../../adapters/log/write-now.ts';
 import type { AuditEvent } from '../../../application/ports/audit-log.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import { describeAuditLog } from '../../contracts/audit-log.ts';
+import { describeAuditLog, ISSUED } from '../../contracts/audit-log.ts';
 import { auditLinesIn, eventOf, readAuditFile } from '../../support/audit-lines.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
@@ -334,6 +334,41 @@ describe('line writers', () => {
       // On a busy machine, the reader may come too late for some of them.
       expect(read.split('\n').filter((line) => line === LINE.trim()).length).toBeGreaterThanOrEqual(writtenOnes.length);
       expect(read).toMatch(/^lost \d+\n$/m);
+    });
+
+    it('a required line is written before the refusals of a flood, which are late or lose their place and are told so', async () => {
+      const lines = writerTo(pipe.writer);
+      const auditLog = jsonAuditLog(lines, { isRequired: true });
+      const refusals: Promise<string>[] = [];
+      const refuse = () => {
+        const event = {
+          event: 'token_refused',
+          at: 1,
+          reason: 'secret_wrong',
+          request_id: 'r',
+          remote_address: 'a',
+        } as const;
+        refusals.push(outcomeOf(auditLog.record(event)));
+      };
+      while (lines.linesLost === 0) refuse();
+      // The first ones are late, which is no fault of the log.
+      expect(await refusals[0]).toMatch(/^(written|unavailable: ETIMEDOUT)$/);
+      expect(await refusals.at(-2)).toBe('unavailable: ETIMEDOUT');
+      expect(await refusals.at(-1)).toBe('unavailable: EAGAIN');
+      expect([lines.faultCode, changes]).toEqual([undefined, []]);
+      while (lines.linesLost === 1) refuse();
+      const issued = outcomeOf(auditLog.record(ISSUED));
+      await until(() => lines.linesLost > 2, 'a refusal has lost its place');
+      const parts: string[] = [];
+      await until(() => {
+        parts.push(pipe.read());
+        return parts.join('').includes(ISSUED.token_id);
+      }, 'the line of the token is read');
+      // On a busy machine, it may be late.
+      await issued;
+      expect(lines.bufferedBytes).toBeGreaterThan(BUFFER_BYTES / 2);
+      await drain(lines);
+      await Promise.all(refusals);
     });
 
     it.each(['a full pipe', 'a disk that does not return from a write'])(
