@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { settingsGroup } from './read-environment.ts';
 import { refuse, warning } from './rules.ts';
-import { hostNames, isHttpUrl, listeningHost, networks, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
+import { hostNames, listeningHost, networks, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
 /** Where the service listens, and how callers reach it. */
 export const listening = settingsGroup({
@@ -117,13 +117,26 @@ export const audit = settingsGroup({
 });
 
 function baseUrl() {
-  const rule =
-    'must be an http or https URL by which callers reach the service (not 0.0.0.0 or [::], which mean every address), ' +
-    'without user, query, fragment and trailing slash, and without the path of an endpoint, which the service adds';
-  return z.string().refine(isBaseUrl, rule);
+  return z.string().superRefine((value, { addIssue }) => {
+    const problem = baseUrlProblem(value);
+    if (problem !== undefined) addIssue({ code: 'custom', message: problem });
+  });
 }
 
-function isBaseUrl(value: string): boolean {
-  const isPlain = isHttpUrl(value) && [value, `${value}/`].includes(new URL(value).href) && !/\?|\/$/.test(value);
-  return isPlain && !/\/\/(0\.0\.0\.0|\[::\])([:/]|$)|\/oauth2\/\w+$/.test(value);
+/** Says nothing of the value: it may contain a password. */
+function baseUrlProblem(value: string): string | undefined {
+  const url = URL.parse(value);
+  if (!url || !['http:', 'https:'].includes(url.protocol)) {
+    return 'must be an http or https URL, such as https://auth.example.com';
+  }
+  const { username, password, hostname, pathname, href } = url;
+  if (username !== '' || password !== '') return 'must be without user and password';
+  if (/[?#]/.test(value)) return 'must be without query and fragment';
+  if (value.endsWith('/')) return 'must not end with a slash';
+  if (['0.0.0.0', '[::]'].includes(hostname)) {
+    return 'must have the name or the address by which callers reach the service: 0.0.0.0 and [::] mean every address of this machine';
+  }
+  if (/\/oauth2\/\w+$/.test(pathname)) return 'must end before /oauth2: the service adds the paths of its endpoints';
+  // Issuers are compared character by character.
+  return [value, `${value}/`].includes(href) ? undefined : `must be in its normal form: ${href.replace(/\/$/, '')}`;
 }

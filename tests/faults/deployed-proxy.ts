@@ -63,7 +63,12 @@ export class DeployedProxy implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), 'proxy-'));
   readonly #file: string;
 
-  private constructor(sample: keyof typeof PROXIES, port: number, { port: to, managementPort }: Backend) {
+  private constructor(
+    sample: keyof typeof PROXIES,
+    port: number,
+    { port: to, managementPort }: Backend,
+    edit: (text: string) => string,
+  ) {
     this.port = port;
     this.#sample = sample;
     this.#file = join(this.#folder, sample);
@@ -82,11 +87,16 @@ export class DeployedProxy implements Disposable {
       .replace(`/etc/ssl/${PUBLIC_NAME}.key`, key)
       .replace(`/etc/ssl/${PUBLIC_NAME}.pem`, PROXIES[sample].program === 'haproxy' ? both : certificate)
       .replaceAll('/var/log/nginx', this.#folder);
-    writeFileSync(this.#file, text);
+    writeFileSync(this.#file, edit(text));
   }
 
-  static async prepare(sample: keyof typeof PROXIES, backend: Backend): Promise<DeployedProxy> {
-    return new DeployedProxy(sample, await freePort(), backend);
+  /** @param edit what an operator does to the sample. */
+  static async prepare(
+    sample: keyof typeof PROXIES,
+    backend: Backend,
+    edit = (text: string) => text,
+  ): Promise<DeployedProxy> {
+    return new DeployedProxy(sample, await freePort(), backend, edit);
   }
 
   /** Throws if the program does not accept its configuration. */

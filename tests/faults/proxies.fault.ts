@@ -45,16 +45,20 @@ class Caller implements Disposable {
     this.#agent = new Agent({ keepAlive: true, ca: readFileSync(proxy.authority.file), localAddress: CALLER });
   }
 
-  post(form: Readonly<Record<string, string>>): Promise<ProxyResponse> {
-    const headers = {
-      host: PUBLIC_NAME,
-      'content-type': 'application/x-www-form-urlencoded',
-      'x-forwarded-for': FORGED,
-      forwarded: `for=${FORGED}`,
-    };
+  post(form: Readonly<Record<string, string>>, path = '/oauth2/token'): Promise<ProxyResponse> {
+    const body = new URLSearchParams(form).toString();
+    return this.#send('POST', path, { 'content-type': 'application/x-www-form-urlencoded' }, body);
+  }
+
+  get(path: string): Promise<ProxyResponse> {
+    return this.#send('GET', path, {}, '');
+  }
+
+  #send(method: string, path: string, more: Readonly<Record<string, string>>, body: string): Promise<ProxyResponse> {
+    const headers = { host: PUBLIC_NAME, ...more, 'x-forwarded-for': FORGED, forwarded: `for=${FORGED}` };
     const options = { host: '127.0.0.1', port: this.#proxy.port, servername: PUBLIC_NAME, agent: this.#agent };
     return new Promise((resolve, reject) => {
-      const sent = request({ ...options, method: 'POST', path: '/oauth2/token', headers }, (response) => {
+      const sent = request({ ...options, method, path, headers }, (response) => {
         let text = '';
         response.on('data', (chunk) => {
           text += chunk;
@@ -63,7 +67,7 @@ class Caller implements Disposable {
         response.on('error', reject);
       });
       sent.on('error', reject);
-      sent.end(new URLSearchParams(form).toString());
+      sent.end(body);
     });
   }
 
@@ -144,6 +148,43 @@ describe('deploy/proxies', () => {
       180_000,
     );
   }
+
+  testOf('nginx.conf')(
+    'nginx.conf passes on the paths of a BASE_URL with a path, its metadata among them, and no others',
+    async () => {
+      const backend = { port: await freePort(), managementPort: await freePort() };
+      const usePath = (text: string) =>
+        text
+          .replace('    location / { proxy_pass http://replicas; }\n', '')
+          .replaceAll('    # location', '    location');
+      using proxy = await DeployedProxy.prepare('nginx.conf', backend, usePath);
+      await using replica = startReplica(backend, {
+        HOST: REPLICA_HOSTS[0] ?? '',
+        MANAGEMENT_HOST: REPLICA_HOSTS[0] ?? '',
+        BASE_URL: `https://${PUBLIC_NAME}/tenant-a`,
+        TRUSTED_PROXIES: '127.0.0.1',
+        PUBLIC_METADATA: 'true',
+        METADATA_COMPATIBILITY: 'oidc',
+      });
+      await replica.printed(/"event":"started"/);
+      await using _running = proxy.start();
+      using caller = new Caller(proxy);
+      const tokenAt = (path: string) => caller.post(DEMO_TOKEN_REQUEST, path).catch(() => ({ status: 0, text: '' }));
+      await until(async () => (await tokenAt('/tenant-a/oauth2/token')).status === 200, 'the proxy passes requests on');
+      for (const document of ['oauth-authorization-server', 'openid-configuration']) {
+        const metadata = await caller.get(`/.well-known/${document}/tenant-a`);
+        expect(JSON.parse(metadata.text)).toMatchObject({ issuer: `https://${PUBLIC_NAME}/tenant-a` });
+      }
+      const others = ['/oauth2/token', '/tenant-ab/oauth2/token', '/.well-known/oauth-authorization-server'];
+      const requests = () => replica.stdout().split('"method":').length;
+      const before = requests();
+      for (const path of others) expect((await tokenAt(path)).status).toBe(405);
+      await tokenAt('/tenant-a/oauth2/token');
+      await until(() => requests() > before, 'the log has the last request');
+      expect(requests()).toBe(before + 1);
+    },
+    60_000,
+  );
 });
 
 const BACKEND = { port: 8080, managementPort: 8081 };

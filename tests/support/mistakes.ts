@@ -169,27 +169,27 @@ const LISTENING: readonly Mistake[] = [
   {
     what: 'BASE_URL with a slash',
     set: { BASE_URL: 'https://auth.test/' },
-    fix: /BASE_URL: must be .* without .*trailing slash/,
+    fix: /BASE_URL: must not end with a slash/,
   },
   {
     what: 'BASE_URL with 0.0.0.0',
     set: { BASE_URL: 'http://0.0.0.0:8080' },
-    fix: /BASE_URL: must be .*by which callers reach the service \(not 0\.0\.0\.0/,
+    fix: /BASE_URL: must have the name .*by which callers reach the service: 0\.0\.0\.0/,
   },
   {
     what: 'BASE_URL with [::]',
     set: { BASE_URL: 'http://[::]:8080' },
-    fix: /BASE_URL: must be .*by which callers reach the service/,
+    fix: /BASE_URL: must have the name .*by which callers reach the service/,
   },
   {
     what: 'BASE_URL of the token endpoint',
     set: { BASE_URL: 'https://auth.test/oauth2/token' },
-    fix: /BASE_URL: must be .*without the path of an endpoint/,
+    fix: /BASE_URL: must end before \/oauth2: the service adds the paths/,
   },
   {
     what: 'BASE_URL with a user',
     set: { BASE_URL: 'https://u:p@auth.test' },
-    fix: /BASE_URL: must be .* without user/,
+    fix: /BASE_URL: must be without user/,
   },
   {
     what: 'a proxy by its name',
