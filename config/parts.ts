@@ -71,6 +71,8 @@ export const PARTS = {
   signingThreads: token<SigningThreads>('SigningThreads'),
   keyFactory: token<KeyFactory>('KeyFactory'),
   keyProvider: token<KeyProvider>('KeyProvider'),
+  /** The time in tokens. */
+  tokenClock: token<Clock>('TokenClock'),
   issueToken: token<IssueToken>('IssueToken'),
   authorizeRequest: token<AuthorizeRequest>('AuthorizeRequest'),
   processMetrics: token<ProcessMetrics>('ProcessMetrics'),

@@ -46,12 +46,21 @@ export class InMemoryKeyRing implements KeyRingStore, KeySealer {
     return { rows: this.#rows, time: undefined };
   }
 
+  async restore(rows: readonly KeyRow[]): Promise<void> {
+    const isFree = (row: KeyRow) => this.#rows.every((known) => known.kid !== row.kid && !isSameStep(known, row));
+    for (const row of rows) if (isFree(row)) this.#rows = [...this.#rows, row];
+  }
+
   async add({ publicationSeconds, addedBefore, ...key }: SealedKey): Promise<void> {
     const now = this.#clock.now();
-    const isTaken = this.#rows.some(({ algorithm, step }) => algorithm === key.algorithm && step === key.step);
+    const isTaken = this.#rows.some((row) => isSameStep(row, key));
     const times = { createdAt: now, knownAt: now + publicationSeconds, endedAt: undefined, revokedAt: undefined };
     const added = isTaken || now >= addedBefore ? [] : [{ ...key, ...times }];
     this.#rows = [...this.#rows.filter(({ verifiesUntil }) => now < verifiesUntil), ...added];
     for (const kid of this.#sealed.keys()) if (this.#rows.every((row) => row.kid !== kid)) this.#sealed.delete(kid);
   }
+}
+
+function isSameStep(one: Pick<KeyRow, 'algorithm' | 'step'>, other: Pick<KeyRow, 'algorithm' | 'step'>): boolean {
+  return one.algorithm === other.algorithm && one.step === other.step;
 }

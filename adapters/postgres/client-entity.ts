@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { COLUMN_BYTES_MAX } from '../../application/client-lookup.ts';
+import { BRING_BACK, COLUMN_BYTES_MAX } from '../../application/client-lookup.ts';
 import { FEDERATED_CANDIDATES_MAX } from '../../application/ports/client-repository.ts';
 import { defineTable } from './table-definition.ts';
 
@@ -43,7 +43,7 @@ export const CLIENTS = defineTable(
     },
   }),
   'read',
-  { optional: OWN_COLUMNS, more: KEEP_IN_ROW },
+  { optional: OWN_COLUMNS, more: KEEP_IN_ROW, ifLost: BRING_BACK },
 );
 
 /**

@@ -17,6 +17,7 @@ export interface SharedSchema {
 export type DatabaseLine =
   | TableChange
   | ({ readonly event: 'schema_shared'; readonly fix: string } & SharedSchema)
+  | { readonly event: 'role_may_write_clients'; readonly role: string; readonly fix: string }
   | { readonly event: 'search_path_unsafe'; readonly search_path: string; readonly fix: string }
   | BrokenRegistration;
 

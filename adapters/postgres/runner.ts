@@ -10,7 +10,7 @@ export interface Statement {
   /** With a name, the server prepares the statement once for each connection. */
   readonly name?: string;
   readonly text: string;
-  readonly values?: (string | string[])[];
+  readonly values?: (string | null | string[])[];
 }
 
 const NOT_MEASURED: StatementTimes = { answered: () => {}, failed: () => {} };

@@ -17,6 +17,18 @@ const FIND_SHARED = `select pg_catalog.quote_ident(nspname::text) as "schema",
       and not (grantee = self.oid or not rolsuper and pg_catalog.pg_has_role(grantee, 'MEMBER')))
   group by nspname order by nspname`;
 
+/** Nobody who takes over the service should be able to register clients. */
+const MAY_WRITE = `select current_user::text as "role", pg_catalog.has_table_privilege('clients', 'INSERT, UPDATE, DELETE, TRUNCATE') as "may"`;
+
+/** What lets the role of the service do more than it needs to. */
+export async function findRoleRisks(connection: Connection): Promise<readonly DatabaseLine[]> {
+  const [found] = await runStatement<{ readonly role: string; readonly may: boolean }>(connection, { text: MAY_WRITE });
+  if (!found?.may) return [];
+  const fix =
+    'give DATABASE_URL a role of its own: npm run migrate -- --grant-to <role>, which keeps this one for migrations';
+  return [{ event: 'role_may_write_clients', role: found.role, fix }];
+}
+
 /** What lets another role put a table, a function or an operator in the place of ours. Every role may ask this. */
 export async function findSchemaRisks(connection: Connection): Promise<readonly DatabaseLine[]> {
   const { names } = await connection.searchPath();

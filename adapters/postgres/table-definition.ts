@@ -8,6 +8,8 @@ export interface TableDefinition {
   readonly columns: readonly string[];
   /** Columns that an existing table may lack, all or none. */
   readonly optional: readonly string[];
+  /** What to do once a table of this name is lost. */
+  readonly ifLost: string;
   /** A statement that completes the table once it is created. */
   readonly more: string | undefined;
   /** What the service does with the rows. Others write what it only reads: such a table comes first, and has a shape that is checked. */
@@ -18,9 +20,13 @@ export interface TableDefinition {
 export function defineTable(
   schema: EntitySchema,
   access: TableDefinition['access'],
-  { optional = [], more }: { readonly optional?: readonly string[]; readonly more?: string } = {},
+  {
+    optional = [],
+    more,
+    ifLost,
+  }: Pick<TableDefinition, 'ifLost'> & Partial<Pick<TableDefinition, 'optional' | 'more'>>,
 ): TableDefinition {
   const properties = Object.entries(schema.properties);
   const columns = properties.map(([name, { fieldName = name }]) => fieldName);
-  return { name: schema.tableName, schema, columns, optional, more, access };
+  return { name: schema.tableName, schema, columns, optional, more, access, ifLost };
 }

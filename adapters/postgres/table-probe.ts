@@ -42,6 +42,7 @@ export function probeTable(
   return {
     async check() {
       const found = await readColumns(table, connection);
+      if (found.length === 0) throw missing(table.name, table.ifLost);
       assertUsable(table, found, columns.areThere);
       columns.areThere = hasOptional(found);
       await runStatement(connection, use());

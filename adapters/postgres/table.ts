@@ -5,7 +5,7 @@ import { HIGHEST_ID } from './client-entity.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import type { DatabaseLog } from './database-log.ts';
 import { Runner, runStatement, type Statement } from './runner.ts';
-import { findSchemaRisks } from './shared-schemas.ts';
+import { findRoleRisks, findSchemaRisks } from './shared-schemas.ts';
 import type { TableDefinition } from './table-definition.ts';
 import { TableHealth } from './table-health.ts';
 import { probeTable } from './table-probe.ts';
@@ -56,8 +56,10 @@ export async function openTable(
   try {
     await health.start();
     // Only a warning: a role that may not read the catalog of roles needs no more than its tables.
-    const risks = health.fault === undefined ? await findSchemaRisks(connection).catch(() => []) : [];
-    for (const line of risks) log(line);
+    const finds = table.access === 'read' ? [findSchemaRisks, findRoleRisks] : [findSchemaRisks];
+    for (const find of health.fault === undefined ? finds : []) {
+      for (const line of await find(connection).catch(() => [])) log(line);
+    }
   } catch (problem) {
     await close();
     throw problem;

@@ -19,6 +19,7 @@ export const USED_ASSERTIONS = defineTable(
     },
   }),
   'read and write',
+  { ifLost: 'npm run migrate creates it' },
 );
 
 /**

@@ -1,4 +1,4 @@
-import type { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import {
   type SlotRequest,
   SlotsExhausted,
@@ -59,6 +59,9 @@ export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
  */
 const STARTS_UNTIL = 0.9;
 
+/** The database is too slow for the requests that come, and their verification had not yet begun to wait for a core. */
+const NOT_LOOKED_UP = new DependencyUnavailable('client repository', new Error('no look-up ended in time'));
+
 /*
  * The states of a request. With `looksUpFirst`, each begins with the look-up; otherwise with the FIFO queue, if that has room.
  *
@@ -70,6 +73,7 @@ const STARTS_UNTIL = 0.9;
  * | runs from the overflow queue | #unanswered, #ofPairs | a right secret is the response; after every other verdict: late |
  * | late | #unanswered, #ofPairs | 503 when the waiting time is over |
  *
+ * A request that is still to be looked up when its time is over gets the fault of the database, not that of the cores.
  * In each of these states, 503 comes at once if the caller disconnects, the queue closes, the waiting time is over, or (of those in
  * #ofPairs) four newer ones of the pair have come. What runs from the FIFO queue is in no set: its
  * verdict is the response, unless the caller disconnects.
@@ -93,6 +97,8 @@ interface Attempt {
   readonly timer: NodeJS.Timeout;
   /** No verification begins after this, in milliseconds of `performance.now()`. */
   readonly startBy: number;
+  /** Whether it waits for cores only. */
+  isLookedUp: boolean;
   /** Runs the verification, and answers if a request from this queue may know the verdict. Never rejects. */
   readonly verify: (queue: Queue) => Promise<void>;
   /** Answers with a fault, unless the attempt is answered. */
@@ -163,13 +169,18 @@ export class VerificationQueue implements VerificationSlots {
     if (this.#closed) throw this.#fault('the service stops');
     if (disconnected.aborted) throw this.#fault('the caller has disconnected');
     if (this.#unanswered.size >= this.#limits.unanswered) {
-      throw new SlotsExhausted('the verification queue is full', this.#kind);
+      const isDatabaseSlow = this.#toLookUp.size > this.#limits.unanswered / 2;
+      throw isDatabaseSlow ? NOT_LOOKED_UP : new SlotsExhausted('the verification queue is full', this.#kind);
     }
     const { promise: response, resolve, reject } = Promise.withResolvers<Verdict>();
     const { waitMs } = this.#limits;
-    const late = () => this.#fail(attempt, new SlotsExhausted('no slot was free in time', this.#kind));
+    const late = () => {
+      const exhausted = new SlotsExhausted('no slot was free in time', this.#kind);
+      this.#fail(attempt, attempt.isLookedUp ? exhausted : NOT_LOOKED_UP);
+    };
     const attempt: Attempt = {
       request,
+      isLookedUp: !this.#limits.looksUpFirst,
       timer: setTimeout(late, waitMs),
       startBy: performance.now() + waitMs * STARTS_UNTIL,
       verify: async (queue) => {
@@ -240,6 +251,7 @@ export class VerificationQueue implements VerificationSlots {
   async #lookUp(attempt: Attempt): Promise<void> {
     try {
       const isRegistered = await attempt.request.isRegistered();
+      attempt.isLookedUp = true;
       // The caller may have got a response in the meantime.
       if (!this.#unanswered.has(attempt)) return;
       if (!this.#limits.looksUpFirst || !this.#addToFifo(attempt)) this.#addToOverflow(attempt, isRegistered);

@@ -22,7 +22,7 @@ export const NO_KEY: Problem = {
 export const UNKNOWN: Problem = { code: 'no_key', text: 'no key of the ring is known', fix: RING_FIX };
 export const NOT_ADDED: Problem = {
   code: 'key_not_added',
-  text: 'the next key could not be added to the ring',
+  text: 'a key could not be written to the ring',
   fix: RING_FIX,
 };
 

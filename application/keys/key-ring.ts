@@ -176,6 +176,11 @@ export class KeyRing implements KeyProvider {
     return this.#window && this.#parts.clock.wallSeconds() - this.#now();
   }
 
+  /** The time of the storage's clock in seconds, as all replicas know it; undefined if this process keeps the ring alone. */
+  sharedTime(): number | undefined {
+    return this.#window && this.#now();
+  }
+
   /** For reports. */
   view(): KeyRingView {
     const { policy, clock } = this.#parts;
@@ -191,6 +196,7 @@ export class KeyRing implements KeyProvider {
     await this.read();
     this.#noteSigning();
     const { store, sealer, policy } = this.#parts;
+    await this.#restoreLost();
     await this.#checkSecrets();
     if (this.#secretsProblem !== undefined) return;
     if (!this.isDue()) {
@@ -203,17 +209,32 @@ export class KeyRing implements KeyProvider {
     await this.read();
     const plan = nextKeyAt(this.#opened.ring, this.#now(), policy);
     if (plan === undefined || this.#isClockWrong()) return;
-    try {
+    await this.#write(async () => {
       const sealed = await key.seal(plan);
       const addedBefore = Math.floor(this.#now()) + ADDED_WITHIN_SECONDS;
       await store.add({ ...plan, kid: key.kid, sealed, publicationSeconds: policy.publicationSeconds, addedBefore });
+    });
+    await this.read();
+    this.#noteSigning();
+  }
+
+  async #write(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
       this.#writeFault = undefined;
     } catch (fault) {
       this.#writeFault = fault;
       throw fault;
     }
+  }
+
+  /** Writes back the keys whose rows were lost: a table that was emptied or made anew would end all tokens at the next restart. */
+  async #restoreLost(): Promise<void> {
+    const { lost } = this.#opened;
+    if (lost.length === 0 || this.#isClockWrong()) return;
+    await this.#write(() => this.#parts.store.restore(lost));
+    for (const { kid } of lost) this.#record('key_restored', kid);
     await this.read();
-    this.#noteSigning();
   }
 
   /** Whether the secrets of this moment are those of the other replicas: they open the keys that sign, now or next. */

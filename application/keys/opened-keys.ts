@@ -35,6 +35,8 @@ export class OpenedKeys {
   #rows: readonly KeyRow[] = [];
   ring: Ring<OpenedKey> = { keys: [], rows: [], locked: [] };
   unusable: readonly UnusableKey[] = [];
+  /** Rows that the last reading lacks, of keys that were usable until then and have not ended, unless another row has their place. They stay in the ring here. */
+  lost: readonly KeyRow[] = [];
 
   constructor(sealer: Pick<KeySealer, 'open'>) {
     this.#sealer = sealer;
@@ -50,15 +52,20 @@ export class OpenedKeys {
     return sealed === undefined || (await this.#sealer.open(sealed)).state !== 'locked';
   }
 
-  /** Opens what is new in these rows, and uses them in place of the previous ones. Returns the ids of keys that were usable and are revoked now. */
-  async replace(rows: readonly KeyRow[], time: number): Promise<readonly string[]> {
+  /** Opens what is new in these rows, and uses them in place of the previous ones. A lost row ends no key. Returns the ids of keys that were usable and are revoked now. */
+  async replace(read: readonly KeyRow[], time: number): Promise<readonly string[]> {
+    const usable = new Set(this.ring.keys.map(({ kid }) => kid));
+    this.lost = this.#rows.filter((row) => {
+      const isReplaced = read.some((other) => other.kid === row.kid || isSameStep(other, row));
+      return usable.has(row.kid) && !isReplaced && row.verifiesUntil > time;
+    });
+    const rows = [...read, ...this.lost];
     const opened = new Map<string, OpenedSeal>();
     for (const { sealed } of rows) {
       if (sealed !== undefined) opened.set(sealed, this.#opened.get(sealed) ?? (await this.#sealer.open(sealed)));
     }
     // The secret of a locked one may be there the next time.
     this.#opened = new Map([...opened].filter(([, { state }]) => state !== 'locked'));
-    const usable = new Set(this.ring.keys.map(({ kid }) => kid));
     this.#revokedRows = new Set(rows.filter(({ revokedAt }) => revokedAt !== undefined).map(({ kid }) => kid));
     const revoked = [...usable].filter((kid) => this.isRevoked(kid));
     for (const kid of revoked) this.#revoked.add(kid);
@@ -87,6 +94,10 @@ export class OpenedKeys {
     this.unusable = unusable;
     return revoked;
   }
+}
+
+function isSameStep(one: KeyRow, other: KeyRow): boolean {
+  return one.algorithm === other.algorithm && one.step === other.step;
 }
 
 /** Whether the seal belongs to this row: it could have been copied from another one. */

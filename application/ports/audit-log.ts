@@ -8,10 +8,11 @@ export type AuditEvent = TokenEvent | KeyEvent | ChangeEvent | UnconfirmedChange
 
 /**
  * The life of a key as this process sees it: it has added the key of `key_published`; it signs with that of `key_signing` from now
- * on, and not any more with that of `key_retired`. An operator has revoked the key of `key_revoked`.
+ * on, and not any more with that of `key_retired`. An operator has revoked the key of `key_revoked`. The row of `key_restored` was
+ * lost, and this process has written it back.
  */
 export interface KeyEvent {
-  readonly event: 'key_published' | 'key_signing' | 'key_retired' | 'key_revoked';
+  readonly event: 'key_published' | 'key_signing' | 'key_retired' | 'key_revoked' | 'key_restored';
   readonly at: number;
   /** kid of the key. */
   readonly key_id: string;

@@ -43,14 +43,20 @@ export interface KeyRingStore {
   read(): Promise<KeyRows>;
 
   /**
-   * Adds a key, unless there is one of its algorithm and step, or it is too late; deletes those that ended an hour ago.
+   * Adds a key, unless there is one of its algorithm and step, or it is too late; deletes those that ended an hour ago, but not the last ones.
    * Whether it was added, `read` says. Throws DependencyUnavailable, and then the key may have been added.
    */
   add(key: SealedKey): Promise<void>;
+
+  /** Writes back rows that were lost, unless there is another one of their id, or of their algorithm and step. Throws DependencyUnavailable. */
+  restore(rows: readonly KeyRow[]): Promise<void>;
 }
 
 /** More rows than any ring has. They have to be read as a whole. */
 export const KEY_ROWS_MAX = 1_000;
 
-/** How long a row is kept after its end, in seconds: a storage whose clock jumps ahead and back loses no key. */
+/** How long a row is kept after its end, in seconds. */
 export const KEPT_SECONDS = 3_600;
+
+/** So many steps of an algorithm are kept whatever the clock says: a storage whose clock jumps ahead and back loses no key. */
+export const KEPT_STEPS = 100;

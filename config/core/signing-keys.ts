@@ -33,6 +33,9 @@ export function signingKeys(settings: Settings, core: Core, directory?: KeyDirec
   const threads = core.resolve(PARTS.signingThreads);
   const mayAdd = directory === undefined || core.resolve(PARTS.mayCreate);
   part(core, PARTS.keyProvider, () => ring);
+  const wall = core.resolve(PARTS.clock);
+  // Replicas whose clocks are seconds apart accept the tokens of each other.
+  part(core, PARTS.tokenClock, () => ({ now: () => Math.floor(ring.sharedTime() ?? wall.now()) }));
   return {
     ring,
     verification: rotation.verification,

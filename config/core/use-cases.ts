@@ -37,7 +37,7 @@ export function registerUseCases(core: Core, settings: Settings): void {
       authenticateGrant: core.resolve(PARTS.authenticateGrant),
       policy,
       signer: new TokenSigner(core.resolve(PARTS.keyProvider), policy.type),
-      clock: core.resolve(PARTS.clock),
+      clock: core.resolve(PARTS.tokenClock),
       ids: core.resolve(PARTS.ids),
       auditLog: core.resolve(PARTS.auditLog),
     });
@@ -49,6 +49,6 @@ export function registerUseCases(core: Core, settings: Settings): void {
       // The clock of another replica may be a moment ahead of ours.
       leewaySeconds: settings.CLIENT_REPOSITORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
     };
-    return new AuthorizeRequest(core.resolve(PARTS.keyProvider), core.resolve(PARTS.clock), expected);
+    return new AuthorizeRequest(core.resolve(PARTS.keyProvider), core.resolve(PARTS.tokenClock), expected);
   });
 }

@@ -29,9 +29,9 @@ export const sqlite: Storage = {
   async openKeyRing({ file, database: { mayCreate = true } }) {
     const path = keyRingFileOf(file);
     if (mayCreate || existsSync(path)) createKeyRingFile(path);
-    const store = new SqlKeyRing(queryable(keyRingFile(path)));
-    // The key ring reports itself whether a key may sign, and why not.
-    return { store, dependency: { name: 'key directory', readiness: () => ({ ready: true }), close: async () => {} } };
+    const ring = keyRingFile(path);
+    const { readiness, close } = ring;
+    return { store: new SqlKeyRing(queryable(ring)), dependency: { name: 'key directory', readiness, close } };
   },
 
   programs: {

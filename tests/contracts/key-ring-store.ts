@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KeyRingRecords } from '../../application/ports/key-ring-records.ts';
 import {
+  KEPT_STEPS,
   KEY_ROWS_MAX,
   type KeyRingStore,
   type KeyRow,
@@ -80,14 +81,26 @@ export function describeKeyRingStore(name: string, fresh: () => Promise<KeyRingU
       expect(await rowsOf(store)).toEqual([]);
     });
 
-    it('deletes keys that ended more than an hour ago, when another key is added', async () => {
+    it('deletes keys that ended more than an hour ago, when another key is added, but none of the last 100 steps', async () => {
       const now = Math.floor(under.now());
-      const isKeptAnHour = (await store.read()).time !== undefined;
+      const isShared = (await store.read()).time !== undefined;
       await store.add(aKey('ended', 0, { verifiesUntil: now - 4_000 }));
       await store.add(aKey('ending', 1, { verifiesUntil: now - 3_000 }));
-      await store.add(aKey('next', 2));
+      await store.add(aKey('ended, of the last steps', 2, { verifiesUntil: now - 4_000 }));
+      await store.add(aKey('next', KEPT_STEPS + 1));
+      await store.add(aKey('after', KEPT_STEPS + 2));
       const kids = (await rowsOf(store)).map(({ kid }) => kid).toSorted();
-      expect(kids).toEqual(isKeptAnHour ? ['ending', 'next'] : ['next']);
+      expect(kids).toEqual(isShared ? ['after', 'ended, of the last steps', 'ending', 'next'] : ['after', 'next']);
+    });
+
+    it('writes back rows that were lost, as they were, and none whose id or step is taken', async () => {
+      await store.add(aKey('one', 0));
+      await store.add(aKey('two', 1));
+      const [one, two] = (await rowsOf(store)).toSorted((a, b) => a.kid.localeCompare(b.kid)) as [KeyRow, KeyRow];
+      const lost = { ...two, kid: 'lost', step: 2, endedAt: two.signsFrom + 5, sealed: 'sealed and lost' };
+      await under.other.restore([{ ...one, sealed: 'another' }, { ...two, kid: 'same step' }, lost]);
+      await under.other.restore([lost]);
+      expect((await rowsOf(store)).toSorted((a, b) => a.kid.localeCompare(b.kid))).toEqual([lost, one, two]);
     });
   });
 }

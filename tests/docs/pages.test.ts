@@ -161,6 +161,7 @@ const EVENTS: { readonly [Kind in Event['event']]: Extract<Event, { readonly eve
   key_signing: { event: 'key_signing', at: AT, key_id: 'a-key' },
   key_retired: { event: 'key_retired', at: AT, key_id: 'a-key' },
   key_revoked: { event: 'key_revoked', at: AT, key_id: 'a-key' },
+  key_restored: { event: 'key_restored', at: AT, key_id: 'a-key' },
   client_added: { event: 'client_added', ...CHANGE, client_id: 'billing', after: CLIENT },
   client_changed: {
     event: 'client_changed',

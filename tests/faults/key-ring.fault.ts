@@ -277,7 +277,7 @@ describe('a service with SQLite', () => {
     await untilTwoKeys(service);
     // Nothing that is written may reach beyond this: no journal, and no page.
     limitFiles(service.program, 1);
-    const isNoted = async () => (await service.readiness()).text.includes('the next key could not be added');
+    const isNoted = async () => (await service.readiness()).text.includes('a key could not be written');
     await until(isNoted, 'a key cannot be added', 60_000);
     expect((await service.readiness()).status).toBe(200);
     expect((await service.askToken()).status).toBe(200);

@@ -49,6 +49,12 @@ export class SharedRing implements KeyRingStore, KeySealer {
     if (this.fault === 'acknowledges nothing') throw unavailable();
   }
 
+  async restore(rows: readonly KeyRow[]): Promise<void> {
+    if (this.fault === 'away' || this.fault === 'read-only') throw unavailable();
+    const isTaken = (row: KeyRow) => this.rows.some(({ kid }) => kid === row.kid);
+    this.rows = [...this.rows, ...rows.filter((row) => !isTaken(row))];
+  }
+
   async make(algorithm: TokenAlgorithm): Promise<NewKey> {
     const pair = { ...(await this.#factory.make('RS256')), alg: algorithm };
     this.made += 1;

@@ -53,6 +53,14 @@ export class SimulatedDatabase {
     this.steps.set(name, (this.steps.get(name) ?? new Set()).add(key.kid));
   }
 
+  restore(rows: readonly KeyRow[]): void {
+    const isTaken = (row: KeyRow) =>
+      this.rows.some(
+        ({ kid, algorithm, step }) => kid === row.kid || (algorithm === row.algorithm && step === row.step),
+      );
+    this.rows = [...this.rows, ...rows.filter((row) => !isTaken(row))];
+  }
+
   /** As `npm run keys -- revoke`. */
   revoke(kids: readonly string[]): void {
     for (const kid of kids) if (!this.revokedAt.has(kid)) this.revokedAt.set(kid, this.#time.now);
@@ -105,7 +113,11 @@ export class SimulatedDatabase {
       if (seconds > DEADLINE_SECONDS || this.#time.isLikely(this.answersLost)) throw this.#unavailable();
       return outcome;
     };
-    return { read: () => run(false, () => this.read()), add: (key) => run(true, () => this.add(key)) };
+    return {
+      read: () => run(false, () => this.read()),
+      add: (key) => run(true, () => this.add(key)),
+      restore: (rows) => run(true, () => this.restore(rows)),
+    };
   }
 
   #unavailable(): DependencyUnavailable {

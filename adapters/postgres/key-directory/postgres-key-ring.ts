@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { BRING_BACK } from '../../../application/client-lookup.ts';
 import type { ConnectionOptions } from '../connection.ts';
 import type { DatabaseLog } from '../database-log.ts';
 import { DATABASE_TIME } from '../database-time.ts';
@@ -28,6 +29,9 @@ export const KEY_RING = defineTable(
     },
   }),
   'read and write',
+  {
+    ifLost: `${BRING_BACK}; or, before any replica ends, npm run migrate creates an empty one, and the replicas write their keys back`,
+  },
 );
 
 /** One connection to write, and one to look up an unknown key. They are not shared with client look-ups, so neither waits for those. */
@@ -40,7 +44,7 @@ const DEADLINE_MS_MAX = 3_000;
 export async function openKeyRing(options: Omit<ConnectionOptions, 'poolSize'>, log: DatabaseLog) {
   const deadlineMs = Math.min(options.deadlineMs, DEADLINE_MS_MAX);
   const table = await openTable('key directory', KEY_RING, { ...options, deadlineMs, poolSize: KEYS_POOL_SIZE }, log);
-  const query = <Row>(text: string, values: readonly string[] = []) =>
+  const query = <Row>(text: string, values: readonly (string | null)[] = []) =>
     table.runner.run<Row>({ text, values: [...values] });
   return { time: DATABASE_TIME, query, dependency: alwaysReady(table, () => {}) };
 }

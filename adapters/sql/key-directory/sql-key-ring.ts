@@ -1,6 +1,7 @@
 import { UNKNOWN_KEPT_SECONDS } from '../../../application/ports/key-ring-records.ts';
 import {
   KEPT_SECONDS,
+  KEPT_STEPS,
   KEY_ROWS_MAX,
   type KeyRingStore,
   type KeyRow,
@@ -20,7 +21,7 @@ export interface DatabaseTime {
 interface KeyRingTable {
   readonly time: DatabaseTime;
   /** The rows of one statement with the parameters `$1`, `$2`, … It may be repeated. Throws DependencyUnavailable. */
-  query<Row>(text: string, values?: readonly string[]): Promise<readonly Row[]>;
+  query<Row>(text: string, values?: readonly (string | null)[]): Promise<readonly Row[]>;
 }
 
 const COLUMNS = `kid, algorithm, step, sealed, created_at as "createdAt", known_at as "knownAt", signs_from as "signsFrom",
@@ -39,11 +40,16 @@ export function keyRingStatements({ now, exactNow }: DatabaseTime) {
     /** Every row, in one round trip. An empty ring tells the time too. */
     read: `select clock.time as "time", ring.* from (select ${exactNow} as time) as clock
       left join (select ${COLUMNS} from key_ring limit ${KEY_ROWS_MAX + 1}) as ring on true`,
-    deleteEnded: `delete from key_ring where verifies_until < ${now} - ${KEPT_SECONDS}`,
+    deleteEnded: `delete from key_ring where verifies_until < ${now} - ${KEPT_SECONDS} and (step is null or step <=
+      (select max(last.step) from key_ring last where last.algorithm = key_ring.algorithm) - ${KEPT_STEPS})`,
     add: `insert into key_ring (kid, algorithm, step, sealed, created_at, known_at, signs_from, verifies_until)
       select cast($1 as text), cast($2 as text), cast($3 as bigint), cast($4 as text), ${now}, ${now} + cast($5 as bigint),
           cast($6 as bigint), cast($7 as bigint)
         where ${now} < cast($8 as bigint)
+      on conflict do nothing`,
+    restore: `insert into key_ring (kid, algorithm, step, sealed, created_at, known_at, signs_from, verifies_until, ended_at)
+      values ($1, $2, cast($3 as bigint), $4, cast($5 as bigint), cast($6 as bigint), cast($7 as bigint), cast($8 as bigint),
+        cast($9 as bigint))
       on conflict do nothing`,
     /** Returns the row if it was not revoked before, or is new. */
     revoke: `insert into key_ring (kid, created_at, known_at, signs_from, verifies_until, revoked_at)
@@ -99,5 +105,13 @@ export class SqlKeyRing implements KeyRingStore {
     const values = [kid, algorithm, step, sealed, publicationSeconds, signsFrom, verifiesUntil, addedBefore];
     await this.#table.query(this.#statements.deleteEnded);
     await this.#table.query(this.#statements.add, values.map(String));
+  }
+
+  async restore(rows: readonly KeyRow[]): Promise<void> {
+    for (const { kid, algorithm, step, sealed, createdAt, knownAt, signsFrom, verifiesUntil, endedAt } of rows) {
+      const values = [kid, algorithm, step, sealed, createdAt, knownAt, signsFrom, verifiesUntil, endedAt];
+      const texts = values.map((value) => (value === undefined ? null : String(value)));
+      await this.#table.query(this.#statements.restore, texts);
+    }
   }
 }

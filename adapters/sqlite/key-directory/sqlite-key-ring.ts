@@ -1,6 +1,8 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import type { Readiness } from '../../../application/ports/health-check.ts';
+import type { Problem } from '../../../domain/problem.ts';
 import { connectionTo } from '../file-connection.ts';
 import { exists, explain, FileUnusable } from '../file-fault.ts';
 import { readHeader } from '../file-schema.ts';
@@ -29,7 +31,9 @@ const CREATE = `create table if not exists key_ring (
   pragma application_id = ${APPLICATION_ID}; pragma user_version = ${VERSION}`;
 
 const MISSING =
-  'restore it from a backup, or start the service with KEY_DIRECTORY=database, which creates an empty one';
+  'restore it from a backup; a start of the service creates an empty one, and ends all tokens of the keys that are lost';
+
+const RESTORE = 'restore it from a backup before the next start of the service, which ends all tokens without it';
 
 /** The file of the ring beside that of the registrations. */
 export function keyRingFileOf(registrations: string): string {
@@ -57,6 +61,7 @@ export function createKeyRingFile(path: string): void {
  * use, some times a minute: so it may be replaced by a backup at any time.
  */
 export function keyRingFile(path: string) {
+  let note: Problem | undefined;
   async function connect() {
     if (!exists(path)) throw new FileUnusable(path, 'does not exist', MISSING);
     const database = openFile(path);
@@ -64,14 +69,21 @@ export function keyRingFile(path: string) {
       ...connectionTo(database),
       begin: async () => database.exec('begin immediate'),
       // A transaction that is open ends with it.
-      release: () => database.close(),
+      release(isBroken: boolean) {
+        database.close();
+        if (!isBroken) note = undefined;
+      },
     };
   }
   function faultOf(fault: unknown): unknown {
     const explained = explain(path, fault);
-    return explained instanceof FileUnusable ? new DependencyUnavailable('key directory', explained) : fault;
+    if (!(explained instanceof FileUnusable)) return fault;
+    note = explained.lasts ? { ...explained.problem, fix: RESTORE } : explained.problem;
+    return new DependencyUnavailable('key directory', explained);
   }
-  return { time: TIME, connect, faultOf, close: async () => {} };
+  /** The key ring reports itself whether a key may sign. */
+  const readiness = (): Readiness => ({ ready: true, ...(note && { note }) });
+  return { time: TIME, connect, faultOf, readiness, close: async () => {} };
 }
 
 /** Throws FileUnusable if another program has written the file, and the faults of SQLite. */

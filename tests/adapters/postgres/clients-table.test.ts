@@ -3,12 +3,20 @@ import type { DatabaseLine } from '../../../adapters/postgres/database-log.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { A_CLIENT } from '../../contracts/client-repository.ts';
 import { clientsTable } from '../../support/clients-table.ts';
+import { inspectDatabase } from '../../support/inspect-database.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
 import { type OpenRepository, openRepository } from './open-repository.ts';
 
 const TABLE = `create table clients (id bigint generated always as identity, client_id text not null unique,
   client_secret text not null, client_name text not null, scope text not null)`;
+
+/** What the administrator of the tests may do. */
+const MAY_WRITE = {
+  event: 'role_may_write_clients',
+  role: 'postgres',
+  fix: 'give DATABASE_URL a role of its own: npm run migrate -- --grant-to <role>, which keeps this one for migrations',
+};
 
 let database: TestDatabase;
 let lines: DatabaseLine[];
@@ -33,7 +41,7 @@ describe('a missing table clients', () => {
     const { add } = clientsTable(database);
     await add(A_CLIENT);
     await expect(add(A_CLIENT)).rejects.toMatchObject({ code: '23505' });
-    expect(lines).toEqual([{ event: 'table_created' }]);
+    expect(lines).toEqual([{ event: 'table_created' }, MAY_WRITE]);
   });
 
   it('is created once by many replicas that start at the same time, without an error', async () => {
@@ -41,7 +49,7 @@ describe('a missing table clients', () => {
       lines = [];
       await database.query('drop table if exists clients');
       await Promise.all(Array.from({ length: 8 }, () => openAndClose()));
-      expect(lines).toEqual([{ event: 'table_created' }]);
+      expect(lines.filter(({ event }) => event === 'table_created')).toHaveLength(1);
     }
   });
 
@@ -89,7 +97,25 @@ describe('a table clients of another application', () => {
     await using opened = await open();
     expect((await opened.repository.findByClientId('client-1')).kind).toBe('found');
     expect(await columns()).toEqual(before);
-    expect(lines).toEqual([]);
+    expect(lines).toEqual([MAY_WRITE]);
+  });
+
+  it('may be written by the role of the service, which is one doubt at startup and in the doctor, until it may only read', async () => {
+    await database.query(TABLE);
+    const role = await database.createRole();
+    const found = async () => {
+      lines = [];
+      await openAndClose(role.url);
+      return [lines, (await inspectDatabase(role.url)).filter(({ text }) => text.startsWith(MAY_WRITE.event))];
+    };
+    await database.query(`grant select on clients to ${role.name}`);
+    expect(await found()).toEqual([[], []]);
+    for (const right of ['insert', 'update', 'delete', 'truncate']) {
+      await database.query(`grant ${right} on clients to ${role.name}`);
+      const doubt = expect.objectContaining({ state: 'note', fix: MAY_WRITE.fix });
+      expect(await found()).toEqual([[{ ...MAY_WRITE, role: role.name }], [doubt]]);
+      await database.query(`revoke ${right} on clients from ${role.name}`);
+    }
   });
 
   it.each(['id', 'client_id', 'client_secret', 'client_name', 'scope'])(
@@ -140,8 +166,8 @@ function open(url = database.url): Promise<OpenRepository> {
   return openRepository({ url, poolSize: 2, deadlineMs: 5_000 }, (line) => lines.push(line));
 }
 
-async function openAndClose(): Promise<void> {
-  await (await open()).close();
+async function openAndClose(url?: string): Promise<void> {
+  await (await open(url)).close();
 }
 
 async function columns(): Promise<unknown[][]> {

@@ -356,6 +356,20 @@ describe('VerificationQueue', () => {
     expect(lookUps.map(({ name }) => name)).toContain('owner');
   });
 
+  it('says that the database is slow where a request waited for its look-up until its time was over, or most do in a full queue', async () => {
+    const { queue, verify } = world({ waitMs: 20, lookUps: 1, unanswered: 4 });
+    const never = { isRegistered: () => new Promise<boolean>(() => {}) };
+    const waiting = Array.from({ length: 4 }, (_, count) => verify(`client-${count}`, never));
+    const slow = { dependency: 'client repository', cause: { message: 'no look-up ended in time' } };
+    await expect(verify('one too many', never)).rejects.toMatchObject(slow);
+    for (const outcome of waiting) {
+      const fault = await outcome.catch((reason: unknown) => reason);
+      expect(fault).toMatchObject(slow);
+      expect(fault).not.toBeInstanceOf(SlotsExhausted);
+    }
+    expect(queue.load).toEqual({ running: 0, fifo: 0, overflow: 0, unanswered: 0 });
+  });
+
   it('looks nobody up for a refusal at once', async () => {
     const { verify } = world({ unanswered: 0 });
     const isRegistered = () => Promise.reject(new Error('looked up'));

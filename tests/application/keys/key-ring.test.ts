@@ -282,12 +282,48 @@ describe('a rotation', () => {
       await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
     }
     expect(shared.made).toBe(2);
-    const text = 'the next key could not be added to the ring';
+    const text = 'a key could not be written to the ring';
     expect(ring.note()).toEqual({ code: 'key_not_added', text, fix: RING_FIX });
     expect(await signingKid(ring)).toBe(shared.rows[0]?.kid);
     shared.fault = 'none';
     await ring.advance();
     expect([ring.note(), shared.rows.length, shared.made]).toEqual([undefined, 2, 2]);
+  });
+
+  it('goes on with keys whose rows were lost, and writes them back, so that the next start has them', async () => {
+    const { shared, clock, auditLog, ...rest } = { ...world(), auditLog: new InMemoryAuditLog() };
+    const ring = await freshKeyRing({ shared, clock, auditLog, ...rest });
+    await ring.advance();
+    const [rows, signing] = [shared.rows, await signingKid(ring)];
+    shared.rows = [];
+    shared.fault = 'read-only';
+    await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
+    expect(await signingKid(ring)).toBe(signing);
+    expect(await ring.verificationKey(signing)).toBeDefined();
+    expect(ring.note()).toMatchObject({ code: 'key_not_added' });
+    shared.fault = 'none';
+    await ring.advance();
+    expect(shared.rows).toEqual(rows);
+    expect(ring.note()).toBeUndefined();
+    const restored = auditLog.events().filter(({ event }) => event === 'key_restored');
+    expect(restored.map((event) => 'key_id' in event && event.key_id)).toEqual(rows.map(({ kid }) => kid));
+    expect(await signingKid(await freshKeyRing({ shared, clock, ...rest }))).toBe(signing);
+  });
+
+  it('writes back no key that has ended, was revoked or could not be opened', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    await ring.advance();
+    const [first, next] = shared.rows;
+    if (first === undefined || next === undefined) throw new Error('no key');
+    shared.revoke(next.kid);
+    shared.rows = [...shared.rows, { ...first, kid: 'planted', step: 7 }];
+    await ring.read();
+    shared.rows = [];
+    clock.advance(first.verifiesUntil - shared.now + 1);
+    await ring.advance();
+    expect(shared.rows.map(({ kid }) => kid)).not.toEqual(expect.arrayContaining([first.kid]));
+    expect(shared.rows.every(({ kid }) => kid !== 'planted' && kid !== next.kid)).toBe(true);
   });
 
   it('uses a key whose addition was acknowledged to nobody, once, when it has read it back', async () => {

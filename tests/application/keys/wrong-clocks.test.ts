@@ -90,6 +90,8 @@ describe('a ring whose clock is set', () => {
     const ring = await freshKeyRing({ clock, shared, ...rest });
     expect(await signingKid(ring)).toBe(shared.rows[0]?.kid);
     expect(ring.clockOffsetSeconds()).toBe(9);
+    // Tokens have the time that all replicas know.
+    expect(ring.sharedTime()).toBe(shared.now);
   });
 });
 
@@ -100,6 +102,6 @@ describe('a ring in memory', () => {
     const kid = await signingKid(ring);
     clock.setWall(-1e9);
     expect(await signingKid(ring)).toBe(kid);
-    expect(ring.clockOffsetSeconds()).toBeUndefined();
+    expect([ring.clockOffsetSeconds(), ring.sharedTime()]).toEqual([undefined, undefined]);
   });
 });

@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { SqlKeyRing } from '../../../../adapters/sql/key-directory/sql-key-ring.ts';
+import { queryable } from '../../../../adapters/sql/transaction.ts';
+import { createKeyRingFile, keyRingFile } from '../../../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
 import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
 import type { KeyRingChange } from '../../../../application/ports/key-ring-records.ts';
 import type { SealedKey } from '../../../../application/ports/key-ring-store.ts';
@@ -18,6 +21,12 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const now = () => Date.now() / 1_000;
+
+function lockFile(locked: string): () => void {
+  const other = new DatabaseSync(locked);
+  other.exec('begin exclusive');
+  return () => other.close();
+}
 
 function aKey(kid = 'one'): SealedKey {
   const [signsFrom, verifiesUntil, addedBefore] = [0, 1e10, 1e10];
@@ -76,7 +85,9 @@ describe('the file of the key ring', () => {
       .list()
       .catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(DependencyUnavailable);
-    expect(String((fault as Error).cause)).toContain('does not exist: restore it from a backup, or start the service');
+    expect(String((fault as Error).cause)).toContain(
+      'does not exist: restore it from a backup; a start of the service creates an empty one',
+    );
     expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
   });
 
@@ -115,6 +126,29 @@ describe('the file of the key ring', () => {
     expect(String((fault as Error).cause)).toContain('is locked by another program');
     other.close();
     expect((await ring.read()).rows).toEqual([]);
+  });
+
+  const RESTORE = 'restore it from a backup before the next start';
+  const UNLOCK = 'find it with fuser, and end it or wait for it';
+  it.each<[how: string, spoil: () => (() => void) | undefined, text: string, fix: string]>([
+    ['deleted', () => void rmSync(path), 'does not exist', RESTORE],
+    ['damaged', () => void writeFileSync(path, 'x'.repeat(5_000)), 'is not a database', RESTORE],
+    ['locked', () => lockFile(path), 'is locked by another program', UNLOCK],
+  ])('that is %s while it is used is noted, with what to do, until it is back', async (_how, spoil, text, fix) => {
+    createKeyRingFile(path);
+    const file = keyRingFile(path);
+    const ring = new SqlKeyRing(queryable(file));
+    await ring.add(aKey());
+    expect(file.readiness()).toEqual({ ready: true });
+    const backup = readFileSync(path);
+    const unlock = spoil();
+    await expect(ring.read()).rejects.toThrow(DependencyUnavailable);
+    const note = { text: expect.stringContaining(text), fix: expect.stringContaining(fix) };
+    expect(file.readiness()).toMatchObject({ ready: true, note });
+    unlock?.();
+    writeFileSync(path, backup);
+    expect((await ring.read()).rows).toHaveLength(1);
+    expect(file.readiness()).toEqual({ ready: true });
   });
 
   it('changes only what is recorded', async () => {
