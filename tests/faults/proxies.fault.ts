@@ -178,7 +178,7 @@ describe('deploy/proxies', () => {
       const others = ['/oauth2/token', '/tenant-ab/oauth2/token', '/.well-known/oauth-authorization-server'];
       const requests = () => replica.stdout().split('"method":').length;
       const before = requests();
-      for (const path of others) expect((await tokenAt(path)).status).toBe(405);
+      for (const path of others) expect([404, 405]).toContain((await tokenAt(path)).status);
       await tokenAt('/tenant-a/oauth2/token');
       await until(() => requests() > before, 'the log has the last request');
       expect(requests()).toBe(before + 1);

@@ -41,7 +41,8 @@ export function keyRingStatements({ now, exactNow }: DatabaseTime) {
     read: `select clock.time as "time", ring.* from (select ${exactNow} as time) as clock
       left join (select ${COLUMNS} from key_ring limit ${KEY_ROWS_MAX + 1}) as ring on true`,
     deleteEnded: `delete from key_ring where verifies_until < ${now} - ${KEPT_SECONDS} and (step is null or step <=
-      (select max(last.step) from key_ring last where last.algorithm = key_ring.algorithm) - ${KEPT_STEPS})`,
+      (select last.step from key_ring last where last.algorithm = key_ring.algorithm and last.step is not null
+        order by last.step desc limit 1) - ${KEPT_STEPS})`,
     add: `insert into key_ring (kid, algorithm, step, sealed, created_at, known_at, signs_from, verifies_until)
       select cast($1 as text), cast($2 as text), cast($3 as bigint), cast($4 as text), ${now}, ${now} + cast($5 as bigint),
           cast($6 as bigint), cast($7 as bigint)
