@@ -14,7 +14,7 @@ import { authentication, metadata, profile, secrets, tokens } from './token-sett
 export { KEYS_IN_MEMORY };
 
 /** An unknown name with one of these prefixes is a typo. */
-const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_', 'AUDIT_', 'SERVICE_'];
+export const OWN_PREFIXES = ['TOKEN_', 'CLIENT_', 'KEY_', 'AUDIT_', 'SERVICE_'];
 
 /** The settings of the core, by the name of their table in docs/. */
 export const CORE_GROUPS = {

@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { METADATA_COMPATIBILITIES } from '../../adapters/http/endpoints/discovery-endpoints.ts';
 import { AUTHENTICATION_METHODS } from '../../domain/authentication-method.ts';
 import { GRANT_NAMES, type GrantType, grantNamed } from '../../domain/grant-type.ts';
+import { isResourceIndicator } from '../../domain/resource-indicator.ts';
 import { Scope } from '../../domain/scope.ts';
 import { BCRYPT_COST_MAX, BCRYPT_COST_MIN } from '../../domain/stored-secret.ts';
 import { TOKEN_ALGORITHMS } from '../../domain/token-key.ts';
 import { LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN } from '../../domain/token-lifetime.ts';
 import { TOKEN_PROFILES } from '../../domain/token-policy.ts';
 import { settingsGroup } from './read-environment.ts';
-import { refuse } from './rules.ts';
+import { refuse, warning } from './rules.ts';
 import { listOf, oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
 /** The defaults of other settings. */
@@ -141,7 +142,15 @@ export const tokens = settingsGroup({
   rules({ TOKEN_PROFILE: form, SERVICE_PROFILE: defaults, TOKEN_AUDIENCE: audience }) {
     const rule = 'is required if TOKEN_PROFILE is rfc9068 or common, or SERVICE_PROFILE is standard';
     const isNeeded = form === 'rfc9068' || form === 'common' || defaults === 'standard';
-    return refuse(isNeeded && !audience, 'TOKEN_AUDIENCE', rule, WHAT_AUDIENCE);
+    return [
+      ...refuse(isNeeded && !audience, 'TOKEN_AUDIENCE', rule, WHAT_AUDIENCE),
+      ...warning(
+        audience && !isResourceIndicator(audience),
+        'TOKEN_AUDIENCE',
+        'is no URL: clients that name it in the parameter resource, as those of MCP do, are refused',
+        'set the URL of the API, and the same value in its verifier',
+      ),
+    ];
   },
 });
 

@@ -3,9 +3,12 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { Ajv } from 'ajv';
+import { OWN_PREFIXES } from '../../config/settings/settings.ts';
 import { SETTING_NAMES } from '../support/all-settings.ts';
 import { getAccessToken } from '../support/http.ts';
 import { isInstalled, where } from '../support/installed.ts';
+import { notTested } from '../support/not-tested.ts';
 import { startServiceUnderTest } from '../support/running-service.ts';
 import { createTestDatabase, PATIENT } from '../support/test-database.ts';
 
@@ -75,6 +78,20 @@ describe('the manifests for Kubernetes', () => {
     expect(names.filter((name) => !SETTING_NAMES.includes(name))).toEqual([]);
   });
 
+  it('have a schema of values that refuses the names and the URL that a pod would refuse', () => {
+    const { definitions, properties } = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8'));
+    const [ofNames, names] = definitions.variable.anyOf;
+    expect(names.enum).toEqual(SETTING_NAMES);
+    expect(ofNames.not.pattern).toBe(`^(${OWN_PREFIXES.map((prefix) => prefix.slice(0, -1)).join('|')})_`);
+    const { settings, baseUrl: ofUrl } = properties;
+    const isValid = new Ajv().compile({ definitions, properties: { settings, baseUrl: ofUrl } });
+    expect(isValid({ settings: { TOKEN_AUDIENCE: 'a', HTTPS_PROXY: 'http://a', NODE_OPTIONS: '' } })).toBe(true);
+    expect(isValid({ settings: { TOKEN_LIFETIME: 5 } })).toBe(false);
+    const validUrls = ['', 'https://a.example', 'http://a.example:8080/tenant-a'];
+    const others = ['https://a.example/', 'https://u:p@a.example', 'https://a/b?c', 'https://a/b/', 'https://a b'];
+    expect([...validUrls, ...others].filter((baseUrl) => isValid({ baseUrl }))).toEqual(validUrls);
+  });
+
   it('have no secret, and probe the management port', () => {
     expect(MANIFESTS).not.toMatch(/postgresql:|kind: Secret/);
     const probes = [...MANIFESTS.matchAll(/(\w+)Probe:\n +httpGet: { path: (\S+), port: management }/g)];
@@ -113,7 +130,7 @@ process.exitCode = require('node:child_process').spawnSync(process.execPath, ['c
 `;
 
 const HAS_HELM = spawnSync('helm', ['version']).status === 0;
-if (!HAS_HELM) process.stderr.write('The chart is not rendered, because helm is not installed.\n');
+if (!HAS_HELM) notTested('The chart is not rendered, because helm is not installed.');
 
 where(HAS_HELM, describe)('the chart', () => {
   it('passes helm lint', () => {
@@ -148,6 +165,8 @@ where(HAS_HELM, describe)('the chart', () => {
     [['settings.KEY_DIRECTORY=memory'], 'settings.KEY_DIRECTORY: must be database with more than one replica'],
     [['settings.DATABASE_URL=x'], 'settings.DATABASE_URL: cannot be set: it has a password'],
     [['settings.PORT=80'], 'settings.PORT: cannot be set'],
+    [['settings.TOKEN_LIFETIME=80'], 'TOKEN_LIFETIME'],
+    [['baseUrl=https://auth.example.com/'], 'does not match pattern'],
     [['settings.AUDIT_FILE=/a'], 'settings.AUDIT_FILE: cannot be set: the file system is read-only'],
     [['settings.DATABASE_URL_FILE=/a'], 'settings.DATABASE_URL_FILE: is set in files too'],
     [['ingress.enabled=true'], 'ingress.host: is required'],

@@ -3,6 +3,7 @@ import { Agent, request } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '../support/free-port.ts';
 import { where } from '../support/installed.ts';
+import { notTested } from '../support/not-tested.ts';
 import type { Program } from '../support/program.ts';
 import { DEMO_TOKEN_REQUEST, startReplica } from '../support/replica.ts';
 import { sealedKeysIn } from '../support/sealed-keys.ts';
@@ -26,7 +27,7 @@ afterAll(() => database.drop());
 /** A test of one of them, which is skipped where its program is missing. */
 function testOf(name: (typeof DRIVEN)[number]) {
   const missing = missingFor(name);
-  if (missing !== undefined) process.stderr.write(`deploy/proxies/${name} is not tried, because ${missing}.\n`);
+  if (missing !== undefined) notTested(`deploy/proxies/${name} is not tried, because ${missing}.`);
   return where(missing === undefined, it);
 }
 
@@ -200,7 +201,7 @@ describe('the samples for proxies', () => {
   for (const name of Object.keys(PROXIES) as (keyof typeof PROXIES)[]) {
     const missing = missingFor(name);
     if (missing !== undefined) {
-      process.stderr.write(`deploy/proxies/${name} is not checked, because ${missing}.\n`);
+      notTested(`deploy/proxies/${name} is not checked, because ${missing}.`);
       continue;
     }
     it(`${name} is accepted by ${PROXIES[name].program}`, async () => {

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
+import { notTested } from './not-tested.ts';
 
-/** Whether this machine has a program that a test can do without. Says so on standard error if not. */
+/** Whether this machine has a program that a test can do without. The end of the output says so if not. */
 export function isInstalled(program: string): boolean {
   const found = spawnSync(program, ['--version']).status === 0;
-  if (!found) process.stderr.write(`Not everything is tested, because ${program} is not installed.\n`);
+  if (!found) notTested(`Not everything is tested, because ${program} is not installed.`);
   return found;
 }
 
