@@ -66,7 +66,7 @@ export default {
     project('alone', `tests/faults/{${ALONE}}.fault.ts`),
     // Contracts, clients and verifiers that need packages of lab/; and those in other languages, whose packages are installed
     // into temporary folders.
-    project('lab', 'lab/{interoperation,pact}/*.test.ts'),
+    project('lab', 'lab/{interoperation,pact,screenshots}/*.test.ts'),
     project('interop', 'lab/interoperation/*.interop.ts'),
   ],
   // Longer than the deadline of tests/support/until.ts, whose error names the condition that did not hold.

@@ -8,7 +8,7 @@ import { runProgram } from '../../tests/support/program.ts';
 
 // `node lab/screenshots/terminal.ts` draws docs/images/terminal.svg: commands that run against the demo, and what they print.
 
-const FILE = fileURLToPath(new URL('../../docs/images/terminal.svg', import.meta.url));
+export const FILE = fileURLToPath(new URL('../../docs/images/terminal.svg', import.meta.url));
 const COLUMNS = 104;
 const LINE_HEIGHT = 19;
 const TOKEN = `curl -s localhost:8080/oauth2/token -d grant_type=client_credentials \\
@@ -19,6 +19,11 @@ const CONTRACT = `npm run --silent contract -- http://localhost:8080 \\
 
 /** Draws the session of a real run. */
 export async function drawTerminal(): Promise<void> {
+  writeFileSync(FILE, drawn(await recordTerminal()));
+}
+
+/** The lines of a session, as a terminal shows them. */
+export async function recordTerminal(): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'terminal-'));
   const secretFile = join(folder, 'secret');
   writeFileSync(secretFile, 'demo-secret');
@@ -50,8 +55,8 @@ export async function drawTerminal(): Promise<void> {
     const rows = text.split('\n');
     return [...rows.slice(0, 4), '…', rows.at(-1)].join('\n');
   });
-  writeFileSync(FILE, drawn(lines.slice(0, -1).flatMap(wrapped)));
   rmSync(folder, { recursive: true });
+  return lines.slice(0, -1).flatMap(wrapped);
 }
 
 /** A line as a terminal of this width shows it. */
@@ -70,11 +75,10 @@ function drawn(lines: readonly string[]): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" xml:space="preserve">
 <title>A terminal</title>
 <style>
-svg { --paper: #f6f8fa; --ink: #1f2328; --command: #0550ae; --edge: #d0d7de }
-@media (prefers-color-scheme: dark) { svg { --paper: #151b23; --ink: #d1d7e0; --command: #79c0ff; --edge: #3d444d } }
-rect { fill: var(--paper); stroke: var(--edge) }
-text { fill: var(--ink); font: 13.3px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; white-space: pre }
-.command { fill: var(--command) }
+rect { fill: #f6f8fa; stroke: #d0d7de }
+text { fill: #1f2328; font: 13.3px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; white-space: pre }
+.command { fill: #0550ae }
+@media (prefers-color-scheme: dark) { rect { fill: #151b23; stroke: #3d444d } text { fill: #d1d7e0 } .command { fill: #79c0ff } }
 </style>
 <rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="6"/>
 ${texts.join('\n')}
