@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { decodeProtectedHeader } from 'jose';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { DatabaseServer } from '../support/database-server.ts';
 import { FaultyProxy } from '../support/faulty-proxy.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
@@ -81,6 +81,49 @@ describe('replicas with PostgreSQL', () => {
     expect(await keys()).toMatchObject([{ step: 0 }, { step: 1 }]);
     const kids = await Promise.all(replicas.map(async (replica) => kidOf(await replica.getToken())));
     expect(new Set(kids).size).toBe(1);
+  });
+
+  it('whose clocks are 5 s apart accept the tokens of each other', async () => {
+    await using ahead = await ReplicaWithClocks.start({ ...SHARED, DATABASE_URL: urlOf() }, 5);
+    await using behind = await start();
+    await Promise.all([ahead.untilReady(), behind.untilReady()]);
+    const load = loadOn(ahead, behind);
+    await until(() => load.tokens() > 200, 'there is load');
+    expect(await load.stop()).toEqual([]);
+    const [one, two] = [await ahead.getToken(), await behind.getToken()].map((token) => decodeJwt(token).iat ?? 0);
+    expect(Math.abs((one ?? 0) - (two ?? 0))).toBeLessThanOrEqual(1);
+  });
+
+  it('write the keys of a lost or emptied table back, and no token is refused, nor after a restart of all', async () => {
+    await using one = await start();
+    await using two = await start();
+    await Promise.all([one.untilReady(), two.untilReady()]);
+    await untilTwoKeys(one);
+    await untilTwoKeys(two);
+    const rows = await keys();
+    const tokens = [await one.getToken(), await two.getToken()];
+    const load = loadOn(one, two);
+    await until(() => load.tokens() > 50, 'there is load');
+    await server.query('delete from key_ring');
+    await until(async () => (await keys()).length === 2, 'the keys are back');
+    expect(await keys()).toEqual(rows);
+    // A table that another program makes anew, as `npm run migrate` does.
+    await server.query('create table another (like key_ring including all); drop table key_ring');
+    const isNoted = async () => (await one.readiness()).text.includes('bring it back');
+    await until(isNoted, 'the loss is noted, with what to do');
+    await server.query('alter table another rename to key_ring');
+    await until(async () => (await keys()).length === 2, 'the keys are back');
+    expect(await keys()).toEqual(rows);
+    await until(async () => !(await isNoted()), 'the note is over');
+    expect(await load.stop()).toEqual([]);
+    expect(one.program.stdout() + two.program.stdout()).toContain('"event":"key_restored"');
+    for (const replica of [one, two]) {
+      replica.program.process.kill('SIGKILL');
+      await replica.program.ended();
+    }
+    await using next = await start();
+    await next.untilReady();
+    for (const token of tokens) expect(await next.use(token)).toBe(200);
   });
 
   it('stopped over a rotation and a revocation, sign with no old key once they go on', async () => {
