@@ -30,6 +30,7 @@ export interface ExpectedToken {
 export interface Bearer {
   readonly clientId: string;
   readonly tokenId: string;
+  readonly scopes: readonly string[];
 }
 
 /** Decides whether a bearer may call a resource (RFC 6750). Not RFC 6749's authorization request, which asks a user for consent. */
@@ -62,7 +63,7 @@ export class AuthorizeRequest {
     if (requiredScope !== undefined && !holds(claims, requiredScope)) {
       return refused('scope_insufficient', claims.sub);
     }
-    return success({ clientId: claims.sub, tokenId: claims.jti });
+    return success({ clientId: claims.sub, tokenId: claims.jti, scopes: scopesOf(claims) });
   }
 }
 

@@ -54,6 +54,8 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
     'The client may get tokens by another grant only: its field grant_types. Change the flow at the caller, or the registration with `npm run clients -- update <client-id> --grant-types`.',
   grant_refused:
     'The assertion is right, but its client may not use this grant (its field grant_types), or the request authenticates as another client beside it. Change the registration, or have the caller leave its client authentication out.',
+  introspections_exhausted:
+    'This client asked about more tokens in a second than INTROSPECTIONS_PER_SECOND allows. Have it keep answers for a few seconds, or raise the setting.',
   attempts_exhausted:
     'Too many attempts with a wrong secret for this client id came from this address in the last minute. Find the caller with the wrong secret; right secrets work again within 5 s after it stops.',
   scope_malformed:
@@ -85,6 +87,8 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
   token_audience_foreign:
     'The token is meant for another audience than this service. Have the caller ask for a token for this service, and compare aud with TOKEN_AUDIENCE.',
   token_expired: 'The token has expired. Have the caller get a new one when expires_in is over.',
+  token_client_inactive:
+    'The token with which the caller of introspection authenticates is of a client that was disabled or removed since. Give the caller another client.',
   token_not_yet_valid:
     'The token is from the future. Compare the clocks of the replicas: each has its offset in `auth_clock_offset_seconds`.',
   scope_insufficient: 'The token lacks the scope that this path needs. Have the client ask for it, and register it.',

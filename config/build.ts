@@ -25,6 +25,7 @@ import { onePort } from './features/one-port.ts';
 import { privateKeyJwt } from './features/private-key-jwt.ts';
 import { statusPage } from './features/status-page.ts';
 import { tls } from './features/tls.ts';
+import { tokenRevocation } from './features/token-revocation.ts';
 import { type Core, createCore, PARTS } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
 
@@ -89,6 +90,7 @@ export async function buildService(configuration: Configuration, given: Given = 
       { private_key_jwt: byKey?.grant, federated_jwt },
     );
     registerUseCases(core, settings);
+    add(tokenRevocation(settings, core));
     add(exampleResource(settings));
     add(tls(configuration, core));
     add(statusPage(configuration, core, checks, keys));

@@ -14,6 +14,8 @@ export interface ClientFields {
   readonly token_lifetime_seconds: number | null;
   /** The grants by which the client may get tokens, short or in full (RFC 7591 section 2); null: all that are switched on. */
   readonly grant_types: readonly string[] | null;
+  /** What it serves as a resource server: it may ask about tokens with one of these in `aud`; null: about none of others. */
+  readonly audiences: readonly string[] | null;
   /** Whose file has the client, such as a team; null: nobody's. */
   readonly owner: string | null;
 }
@@ -49,8 +51,20 @@ export const CLIENT_FIELDS: {
     recorded: (seconds) => seconds,
   },
   grant_types: { empty: null, ruleOf: ruleOfGrants, recorded: (grants) => grants },
+  audiences: { empty: null, ruleOf: ruleOfAudiences, recorded: (audiences) => audiences },
   owner: { empty: null, ruleOf: ruleOfOwner, recorded: (owner) => owner },
 };
+
+const [AUDIENCES_MAX, AUDIENCE_MAX_LENGTH] = [50, 2_000];
+
+function ruleOfAudiences(audiences: unknown): string | undefined {
+  if (audiences === null) return undefined;
+  const isText = (one: unknown) =>
+    typeof one === 'string' && one !== '' && one.length <= AUDIENCE_MAX_LENGTH && !hasUnprintable(one);
+  const isGood = Array.isArray(audiences) && audiences.length > 0 && audiences.length <= AUDIENCES_MAX;
+  if (isGood && audiences.every(isText) && new Set(audiences).size === audiences.length) return undefined;
+  return `must be an array of 1 to ${AUDIENCES_MAX} different texts`;
+}
 
 const OWNER_MAX_LENGTH = 255;
 

@@ -57,6 +57,7 @@ export const FIELD_NAMES = {
   claims: 'claims',
   token_lifetime_seconds: 'token_lifetime_seconds',
   grant_types: 'grant_types',
+  audiences: 'audiences',
   credentials: 'credentials',
   details: 'details',
 } as const satisfies Record<Exclude<keyof ClientRegistrationFields, 'resources'> | 'credentials' | 'details', string>;
@@ -83,6 +84,8 @@ export class ClientRegistration {
   readonly claims: ClientClaims;
   /** Infinity: as long as the deployment's. */
   readonly tokenLifetimeSeconds: number;
+  /** What it serves as a resource server. */
+  readonly audiences: readonly string[];
   /** Undefined: all that are switched on. */
   readonly #grantTypes: readonly (GrantType | undefined)[] | undefined;
 
@@ -90,7 +93,7 @@ export class ClientRegistration {
     fields: ClientRegistrationFields,
     clientSecret: StoredSecret,
     scope: Scope,
-    { claims, token_lifetime_seconds, grant_types }: Pick<ClientFields, TokenFieldName>,
+    { claims, token_lifetime_seconds, grant_types, audiences }: Pick<ClientFields, TokenFieldName>,
   ) {
     this.id = fields.id;
     this.clientId = fields.clientId;
@@ -100,6 +103,7 @@ export class ClientRegistration {
     this.resources = fields.resources ?? [];
     this.claims = claims;
     this.tokenLifetimeSeconds = token_lifetime_seconds ?? Infinity;
+    this.audiences = audiences ?? [];
     this.#grantTypes = grant_types?.map(grantNamed);
     Object.freeze(this);
   }

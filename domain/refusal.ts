@@ -77,6 +77,10 @@ export const REASONS = {
     code: 'slow_down',
     description: 'too many failed attempts for this client_id from this address: try again later',
   },
+  introspections_exhausted: {
+    code: 'slow_down',
+    description: 'this client asks about more tokens in a second than it may: try again later',
+  },
   scope_malformed: {
     code: 'invalid_scope',
     description: "scope must be scope tokens with single spaces between: '…' is none",
@@ -115,6 +119,7 @@ export const REASONS = {
   token_audience_foreign: { code: 'invalid_token' },
   token_expired: { code: 'invalid_token' },
   token_not_yet_valid: { code: 'invalid_token' },
+  token_client_inactive: { code: 'invalid_token' },
   scope_insufficient: { code: 'insufficient_scope' },
 } as const satisfies Record<string, ReasonRow>;
 

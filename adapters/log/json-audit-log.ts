@@ -25,7 +25,7 @@ export function jsonAuditLog(
       const isOfKey = 'key_id' in event;
       if (isRequired && !isOfKey) {
         // A flood of refusals must not keep a slow disk or reader from the lines of tokens.
-        const among = event.event === 'token_refused' ? 'others' : 'required';
+        const among = event.event.endsWith('_refused') ? 'others' : 'required';
         return lines.writeRequired(line, among).catch((fault) => {
           onLost();
           throw fault;

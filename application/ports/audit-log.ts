@@ -47,6 +47,15 @@ type TokenEvent = TokenRequest &
          */
         readonly reason: string;
       })
+    // Somebody who asked about a token was not authenticated.
+    | (Partial<OfClient> & {
+        readonly event: 'introspection_refused';
+        /**
+         * As in the request log.
+         * @pattern ^[a-z_]+$
+         */
+        readonly reason: string;
+      })
   );
 
 /** The record of security-relevant events of a service. The request log is separate. */

@@ -87,7 +87,10 @@ export function publicRoutesOf(core: Core, settings: Settings, features: readonl
     responseScope: settings.TOKEN_RESPONSE_SCOPE,
     audienceParameter: settings.AUDIENCE_PARAMETER,
     grants: settings.GRANT_TYPES,
-    metadata: { issuer, baseUrl, algorithm, scopes, compatibility: settings.METADATA_COMPATIBILITY },
+    metadata: {
+      ...{ issuer, baseUrl, algorithm, scopes, compatibility: settings.METADATA_COMPATIBILITY },
+      introspection: settings.TOKEN_REVOCATION,
+    },
     publicMetadata: settings.PUBLIC_METADATA,
     furtherRoutes: features.flatMap(({ routes = [] }) => routes),
   });

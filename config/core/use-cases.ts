@@ -11,6 +11,11 @@ import type { Settings } from '../settings/settings.ts';
 /** How far the clocks of replicas may be apart. */
 const REPLICA_LEEWAY_SECONDS = 1;
 
+/** The clock of another replica may be a moment ahead of ours. */
+export function leewaySeconds({ CLIENT_REPOSITORY: repository }: Pick<Settings, 'CLIENT_REPOSITORY'>): number {
+  return repository === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS;
+}
+
 /** Authentication by each of the methods that are switched on. */
 export function registerAuthentication(
   core: Core,
@@ -46,8 +51,7 @@ export function registerUseCases(core: Core, settings: Settings): void {
     const expected: ExpectedToken = {
       issuer: settings.TOKEN_ISSUER,
       audience: settings.TOKEN_AUDIENCE ?? OWN_CLIENT,
-      // The clock of another replica may be a moment ahead of ours.
-      leewaySeconds: settings.CLIENT_REPOSITORY === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS,
+      leewaySeconds: leewaySeconds(settings),
     };
     return new AuthorizeRequest(core.resolve(PARTS.keyProvider), core.resolve(PARTS.tokenClock), expected);
   });

@@ -1,7 +1,15 @@
+import { z } from 'zod';
+import { Scope } from '../../domain/scope.ts';
 import { managementToken } from './management-token.ts';
 import { settingsGroup } from './read-environment.ts';
 import { refuse } from './rules.ts';
 import { oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
+
+/** A single scope. */
+function scopeToken() {
+  const isOne = (value: string) => !value.includes(' ') && Scope.parse(value).ok;
+  return z.string().refine(isOne, 'must be one scope token (RFC 6749 section 3.3)');
+}
 
 /** The settings of the features, by the name of their file in config/features/. */
 export const FEATURE_GROUPS = {
@@ -48,6 +56,22 @@ export const FEATURE_GROUPS = {
       return refuse(isMissing, 'CLIENT_ASSERTION_ISSUERS_FILE', rule);
     },
     ownersFiles: ['CLIENT_ASSERTION_ISSUERS_FILE'],
+  }),
+  'token-revocation': settingsGroup({
+    rows: {
+      TOKEN_REVOCATION: trueOrFalse()
+        .default(false)
+        .describe(
+          '`true`: [`/oauth2/introspect`](resource-servers.md#introspection) (RFC 7662) says whether a token counts now: not once its ' +
+            'client was disabled or removed',
+        ),
+      INTROSPECTION_SCOPE: scopeToken()
+        .default('introspect')
+        .describe('the scope with which a client may ask about every token'),
+      INTROSPECTIONS_PER_SECOND: wholeNumber(0, 100_000)
+        .default(200)
+        .describe('how many tokens a client may ask about in a second, at each replica. `0` is no limit'),
+    },
   }),
   'example-resource': settingsGroup({
     rows: {

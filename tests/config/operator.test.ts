@@ -22,6 +22,7 @@ import { until } from '../support/until.ts';
 /** Everything that has metrics of its own without a database. */
 const EVERYTHING = {
   CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,private_key_jwt',
+  TOKEN_REVOCATION: 'true',
   MANAGEMENT_ALLOWED_HOSTS: 'metrics.internal, auth',
 };
 

@@ -46,6 +46,7 @@ const DETAILS: ClientDetails = {
   claims: { tenant: 'é"', groups: ['a', 'b'], limits: { rate: 0.5, burst: null } },
   token_lifetime_seconds: 60,
   grant_types: ['client_credentials'],
+  audiences: ['https://api.example/'],
   owner: 'team-a',
 };
 /** A database may order the names of an object. */

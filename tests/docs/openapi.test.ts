@@ -43,7 +43,7 @@ describe('docs/openapi.json', () => {
 
   it('has every path of a service with all settings, and no other', async () => {
     await using service = await startServiceUnderTest({
-      environment: { PUBLIC_METADATA: 'true', METADATA_COMPATIBILITY: 'mcp,oidc' },
+      environment: { PUBLIC_METADATA: 'true', METADATA_COMPATIBILITY: 'mcp,oidc', TOKEN_REVOCATION: 'true' },
     });
     const routes = service.built.routes.map(({ path, methods }) => ({
       // Some clients add a slash to the path of the metadata, which depends on the issuer anyway.

@@ -139,6 +139,7 @@ const CLIENT = {
   claims: ['tenant'],
   token_lifetime_seconds: 60,
   grant_types: ['jwt-bearer'],
+  audiences: null,
   owner: 'team-a',
 } as const;
 
@@ -157,6 +158,7 @@ const EVENTS: { readonly [Kind in Event['event']]: Extract<Event, { readonly eve
     ...ORIGIN,
   },
   token_refused: { event: 'token_refused', at: AT, reason: 'secret_wrong', client_id: 'billing', ...ORIGIN },
+  introspection_refused: { event: 'introspection_refused', at: AT, reason: 'secret_wrong', ...ORIGIN },
   key_published: { event: 'key_published', at: AT, key_id: 'a-key' },
   key_signing: { event: 'key_signing', at: AT, key_id: 'a-key' },
   key_retired: { event: 'key_retired', at: AT, key_id: 'a-key' },

@@ -160,6 +160,7 @@ describe('details', () => {
     claims: { tenant: 'acme', groups: ['a'] },
     token_lifetime_seconds: 60,
     grant_types: ['jwt-bearer'],
+    audiences: ['https://api.example/v1'],
     owner: 'team-a',
   };
 
@@ -279,6 +280,13 @@ describe('details', () => {
     it.each([
       ['claims', { iss: 'x' }, /^must not set iss,/],
       ['token_lifetime_seconds', 0, /^must be a whole number of seconds from 1 to 86400$/],
+      ['audiences', [], /^must be an array of 1 to 50 different texts$/],
+      ['audiences', ['a', 'a'], /different texts$/],
+      ['audiences', ['a', 7], /different texts$/],
+      ['audiences', ['a\u202e'], /different texts$/],
+      ['audiences', ['a'.repeat(2_001)], /different texts$/],
+      ['audiences', Array.from({ length: 51 }, (_, number) => `a${number}`), /different texts$/],
+      ['audiences', 'a', /different texts$/],
       ['grant_types', [], /^must be an array of client_credentials and jwt-bearer/],
       ['grant_types', ['implicit'], /^must be an array of client_credentials and jwt-bearer/],
       ['grant_types', ['jwt-bearer', 'urn:ietf:params:oauth:grant-type:jwt-bearer'], /each at most once$/],
@@ -321,6 +329,7 @@ describe('details', () => {
         claims: {},
         token_lifetime_seconds: null,
         grant_types: null,
+        audiences: null,
         owner: null,
       });
       expect(documentOf({ ...DETAILS, keys: [...DETAILS.keys, { jwk: JWK }] })).toStrictEqual({
@@ -331,6 +340,7 @@ describe('details', () => {
         claims: DETAILS.claims,
         token_lifetime_seconds: 60,
         grant_types: ['jwt-bearer'],
+        audiences: ['https://api.example/v1'],
         owner: 'team-a',
       });
     });

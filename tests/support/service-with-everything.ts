@@ -37,6 +37,7 @@ export async function startServiceWithEverything(
       ...PATIENT,
       CLIENT_AUTHENTICATION_METHODS: 'client_secret_post,client_secret_basic,private_key_jwt,federated_jwt',
       CLIENT_ASSERTION_ISSUERS_FILE: issuers,
+      TOKEN_REVOCATION: 'true',
       ...more,
     },
     TRACED,

@@ -37,6 +37,14 @@ const FIELDS: { readonly [Name in ClientFieldName]: CommandLineField<ClientField
     },
     rows: (grants) => (grants === null ? [] : [['grants', grants.join(', ')]]),
   },
+  audiences: {
+    option: {
+      flags: '--audiences <list>',
+      about: "audiences that it serves and may introspect, separated by commas; '' for none",
+      parse: (list) => (list === '' ? null : list.split(',')),
+    },
+    rows: (audiences) => (audiences === null ? [] : [['audiences', audiences.join(', ')]]),
+  },
   owner: {
     option: undefined,
     rows: (owner) => (owner === null ? [] : [['owner', owner]]),

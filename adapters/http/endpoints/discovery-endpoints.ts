@@ -7,7 +7,7 @@ import type { TokenAlgorithm } from '../../../domain/token-key.ts';
 import { type Exchange, sendRefusal } from '../server/exchange.ts';
 import { httpRefusal } from '../server/http-refusal.ts';
 import type { Handler } from '../server/koa-application.ts';
-import { AUTHORIZATION_PATH, KEY_SET_PATH, TOKEN_PATH } from './paths.ts';
+import { AUTHORIZATION_PATH, INTROSPECTION_PATH, KEY_SET_PATH, TOKEN_PATH } from './paths.ts';
 
 /** Which caches may store a response: all, or only that of the client whose token was checked (RFC 9111 section 5.2.2). */
 type Cacheability = 'public' | 'private';
@@ -28,6 +28,8 @@ export interface MetadataOptions {
   readonly cacheability: Cacheability;
   /** The grants that are switched on. */
   readonly grants: readonly GrantType[];
+  /** Whether there is an introspection endpoint. */
+  readonly introspection?: boolean;
   /** The clients for which documents have more than the service can do. */
   readonly compatibility?: readonly MetadataCompatibility[] | undefined;
 }
@@ -40,11 +42,22 @@ export const METADATA_COMPATIBILITIES = ['mcp', 'oidc'] as const;
 
 type MetadataCompatibility = (typeof METADATA_COMPATIBILITIES)[number];
 
+/** How clients authenticate at an endpoint (RFC 8414 section 2). */
+function authenticationAt(
+  endpoint: string,
+  names: readonly string[],
+  methods: readonly AuthenticationMethod[],
+): object {
+  const more = Object.assign({}, ...methods.map((method) => METADATA_OF_METHOD[method]));
+  const fields = { auth_methods_supported: names, ...more };
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${endpoint}_${name}`, value]));
+}
+
 /** What the metadata has for a method beside its name. RFC 8414 requires the algorithms of assertions that a client signs. */
 const METADATA_OF_METHOD: Readonly<Record<AuthenticationMethod, object>> = {
   client_secret_post: {},
   client_secret_basic: {},
-  private_key_jwt: { token_endpoint_auth_signing_alg_values_supported: ALGORITHM_NAMES },
+  private_key_jwt: { auth_signing_alg_values_supported: ALGORITHM_NAMES },
   federated_jwt: {},
 };
 
@@ -53,7 +66,17 @@ const METADATA_OF_METHOD: Readonly<Record<AuthenticationMethod, object>> = {
  * Connect has in addition what Discovery 1.0 section 3 requires: no ID token is ever issued, and its endpoint refuses.
  */
 export function metadataEndpoint(options: MetadataOptions, document: 'oauth' | 'openid'): Handler {
-  const { issuer, baseUrl, algorithm, scopes, methods, grants, cacheability, compatibility = [] } = options;
+  const {
+    issuer,
+    baseUrl,
+    algorithm,
+    scopes,
+    methods,
+    grants,
+    cacheability,
+    introspection,
+    compatibility = [],
+  } = options;
   const authorization_endpoint = `${baseUrl}${AUTHORIZATION_PATH}`;
   const metadata = {
     issuer,
@@ -61,8 +84,11 @@ export function metadataEndpoint(options: MetadataOptions, document: 'oauth' | '
     jwks_uri: `${baseUrl}${KEY_SET_PATH}`,
     ...(scopes !== undefined && { scopes_supported: scopes }),
     grant_types_supported: grants.map((grant) => GRANT_NAMES[grant]),
-    token_endpoint_auth_methods_supported: methods,
-    ...Object.assign({}, ...methods.map((method) => METADATA_OF_METHOD[method])),
+    ...authenticationAt('token_endpoint', methods, methods),
+    ...(introspection && {
+      introspection_endpoint: `${baseUrl}${INTROSPECTION_PATH}`,
+      ...authenticationAt('introspection_endpoint', [...methods, 'Bearer'], methods),
+    }),
     // Required by RFC 8414; empty because there is no authorization endpoint.
     response_types_supported: [],
     ...(document === 'openid' && {

@@ -35,6 +35,8 @@ const WAYS: Readonly<Record<AuthenticationMethod, Way>> = {
 export interface AcceptedWays extends Readonly<Record<Way, boolean>> {
   /** Whether `audience` names a resource. */
   readonly audience: boolean;
+  /** Whether an access token in the header authenticates too. */
+  readonly bearer: boolean;
   readonly grants: readonly GrantType[];
   readonly methods: readonly AuthenticationMethod[];
 }
@@ -49,6 +51,7 @@ export function acceptedWays({ methods, audienceParameter, grants }: TokenReques
     secretInHeader: ways.includes('secretInHeader'),
     assertion: ways.includes('assertion'),
     audience: audienceParameter === 'resource',
+    bearer: false,
   };
 }
 
@@ -63,15 +66,14 @@ export function readTokenRequest(
 ): Result<SentRequest, HttpReason> {
   const parameter = (name: string) => parameters.get(name) || undefined;
   const inHeader = authorization.kind === 'present' ? authorization : undefined;
-  if (inHeader !== undefined && !isAccepted(inHeader, accepted)) return failure(besideHeader(parameter, accepted));
+  const wrongHeader = refuseHeader(inHeader, parameter, accepted);
+  if (wrongHeader !== undefined) return failure(wrongHeader);
   const grantType = parameter('grant_type');
   if (grantType === undefined) return failure('grant_type_missing');
   const grant = accepted.grants.find((name) => GRANT_NAMES[name] === grantType);
   if (grant === undefined) return failure('grant_type_unsupported');
 
-  const presented = inHeader
-    ? readBasicCredentials(inHeader.credentials, parameter)
-    : readBodyCredentials(parameter, accepted);
+  const presented = readCredentials(inHeader, parameter, accepted);
   const read = grant === 'jwt-bearer' ? readGrant(parameter, inHeader !== undefined, presented) : ofClient(presented);
   if (!read.ok) return read;
   const named = accepted.audience ? withAudience(resources, parameters.get('audience')) : success(resources);
@@ -82,6 +84,27 @@ export function readTokenRequest(
     scope: parameter('scope'),
     resources: named.value.filter((resource) => resource !== ''),
   });
+}
+
+/** The credentials of a client alone, as other endpoints need them. */
+export function readClientCredentials(
+  { parameters }: Form,
+  { authorization }: RequestHead,
+  accepted: AcceptedWays,
+): Result<ClientCredentials, HttpReason> {
+  const parameter = (name: string) => parameters.get(name) || undefined;
+  const inHeader = authorization.kind === 'present' ? authorization : undefined;
+  const wrongHeader = refuseHeader(inHeader, parameter, accepted);
+  return wrongHeader === undefined ? readCredentials(inHeader, parameter, accepted) : failure(wrongHeader);
+}
+
+function readCredentials(
+  inHeader: PresentAuthorization | undefined,
+  parameter: ReadParameter,
+  accepted: AcceptedWays,
+): Result<ClientCredentials, HttpReason> {
+  if (inHeader === undefined) return readBodyCredentials(parameter, accepted);
+  return readBasicCredentials(inHeader.credentials, parameter);
 }
 
 type Presented = Result<ClientCredentials, HttpReason>;
@@ -114,8 +137,13 @@ function withAudience(
   return isSame ? success([audience]) : failure('audience_contradictory');
 }
 
-/** Beside a header that is not accepted: whether the body has credentials too, which is a different error. */
-function besideHeader(parameter: ReadParameter, accepted: AcceptedWays): HttpReason {
+/** What a header that is not accepted is refused for: the body may have credentials too, which is a different error. */
+function refuseHeader(
+  inHeader: PresentAuthorization | undefined,
+  parameter: ReadParameter,
+  accepted: AcceptedWays,
+): HttpReason | undefined {
+  if (inHeader === undefined || isAccepted(inHeader, accepted)) return undefined;
   if (accepted.assertion && ASSERTION_PARAMETERS.some(parameter)) return 'credentials_repeated';
   if (parameter('client_secret') === undefined) return unsupported(accepted);
   return accepted.secretInBody ? 'authorization_beside_body' : 'credentials_repeated';
@@ -134,8 +162,12 @@ function readBodyCredentials(parameter: ReadParameter, accepted: AcceptedWays): 
   return accepted.secretInBody ? success({ clientId, clientSecret }) : failure(unsupported(accepted));
 }
 
-export function isAccepted({ scheme }: PresentAuthorization, { secretInHeader }: AcceptedWays): boolean {
-  return secretInHeader && scheme.toLowerCase() === 'basic';
+export function isAccepted(header: PresentAuthorization, { secretInHeader, bearer }: AcceptedWays): boolean {
+  return (secretInHeader && header.scheme.toLowerCase() === 'basic') || (bearer && isBearer(header));
+}
+
+export function isBearer({ scheme }: PresentAuthorization): boolean {
+  return scheme.toLowerCase() === 'bearer';
 }
 
 /** A method that is not switched on (RFC 6749 section 5.2): the response says what to do instead, whatever was sent. */

@@ -75,6 +75,8 @@ export const HTTP_REASONS = {
   form_ends_with_line_break: { code: 'invalid_request', description: 'the body ends with a line break' },
   grant_type_missing: { code: 'invalid_request', description: 'grant_type is missing' },
   grant_type_unsupported: { code: 'unsupported_grant_type', description: 'grant_type must be …' },
+  token_parameter_missing: { code: 'invalid_request', description: 'token is missing' },
+  not_acceptable: { code: 'not_acceptable', description: 'the response is JSON, which the Accept header excludes' },
   grant_assertion_missing: { code: 'invalid_request', description: 'assertion is missing' },
   client_id_malformed: {
     code: 'invalid_request',

@@ -28,6 +28,7 @@ export const RESPONSES = {
   insufficient_scope: { status: 403, error: 'insufficient_scope' },
   not_found: { status: 404, error: 'not_found' },
   method_not_allowed: { status: 405, error: 'invalid_request' },
+  not_acceptable: { status: 406, error: 'invalid_request' },
   request_timeout: { status: 408, error: 'invalid_request' },
   content_too_large: { status: 413, error: 'invalid_request' },
   unsupported_media_type: { status: 415, error: 'invalid_request' },

@@ -54,6 +54,10 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
   grant_type_missing: 'The parameter grant_type is missing. Have the caller send grant_type=client_credentials.',
   grant_assertion_missing:
     'A request with the grant for assertions has no parameter assertion. Have the caller send the signed JWT there.',
+  token_parameter_missing:
+    'The introspection request does not name a token. Have the caller send it in the body, as the parameter `token`.',
+  not_acceptable:
+    'The Accept header of an introspection request excludes JSON. A signed response (RFC 9701) is not offered: have the caller accept application/json.',
   grant_type_unsupported:
     'The caller asks for another grant than those in GRANT_TYPES, by default client_credentials alone. Change the flow in the configuration of the caller, or the setting.',
   client_id_malformed:

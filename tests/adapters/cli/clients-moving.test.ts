@@ -85,6 +85,7 @@ describe('exports and imports', () => {
     claims: [{ tenant: 'acme' }, '--token-claims', '{"tenant":"acme"}'],
     token_lifetime_seconds: [60, '--token-lifetime', '60'],
     grant_types: [['jwt-bearer'], '--grant-types', 'jwt-bearer'],
+    audiences: [['https://api.example/', 'b'], '--audiences', 'https://api.example/,b'],
     owner: ['team-a'],
   };
 
@@ -289,7 +290,7 @@ Row 3, client other: client_secret must be a BCrypt encoding of cost 4 to 14; it
 Row 4, client private: details: jwks.keys.0 contains a private or a symmetric key: register only the public key; it is not exported.
 Row 5, client scope: scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3); it is not exported.
 Row 6, client subject: details: federated_subjects.0.claims./a must be a string; it is not exported.
-Row 7, client unknown: details: it has unknown fields \`mine\`: it may have client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, owner; it is not exported.
+Row 7, client unknown: details: it has unknown fields \`mine\`: it may have client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, audiences, owner; it is not exported.
 1 exported.
 7 not exported: import would refuse them.
 `);
@@ -470,7 +471,7 @@ describe('imports', () => {
       expect(run.stderr).toBe(
         refusal(
           TAKEN,
-          'entry 2: client plain-client: it has unknown fields `name`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, owner',
+          'entry 2: client plain-client: it has unknown fields `name`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, audiences, owner',
           'entry 3: client plain-client: client_id is that of entry 0',
         ),
       );

@@ -54,17 +54,17 @@ describe('the clients file', () => {
       [
         'an unknown field',
         [{ ...ENTRY, description: 'its-secret' }],
-        'entry 0: client a: it has unknown fields `description`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, owner',
+        'entry 0: client a: it has unknown fields `description`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, audiences, owner',
       ],
       [
         'an unknown field whose name may be a secret',
         [{ ...ENTRY, 'its-secret': 1, b: 2 }],
-        'entry 0: client a: it has unknown fields `b`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, owner',
+        'entry 0: client a: it has unknown fields `b`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, audiences, owner',
       ],
       [
         'a field whose name has a typing error',
         [{ ...ENTRY, jwk: 'its-secret' }],
-        'entry 0: client a: it has unknown fields `jwk`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, owner',
+        'entry 0: client a: it has unknown fields `jwk`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, audiences, owner',
       ],
       ['a client_id that appears twice', [ENTRY, ENTRY], 'entry 1: client a: client_id is that of entry 0'],
       [

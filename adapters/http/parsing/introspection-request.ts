@@ -1,0 +1,30 @@
+import type { IntrospectionRequest } from '../../../application/introspect-token.ts';
+import { failure, type Result, success } from '../../../domain/result.ts';
+import type { HttpReason } from '../server/http-reasons.ts';
+import { ASSERTION_PARAMETERS } from './assertion-parameters.ts';
+import type { Form } from './form.ts';
+import type { RequestHead } from './request-head.ts';
+import { type AcceptedWays, isBearer, readClientCredentials } from './token-request.ts';
+
+/** An introspection request as it was sent (RFC 7662 section 2.1), without its caller. `token_type_hint` changes nothing. */
+export type SentIntrospection = Omit<IntrospectionRequest, 'caller'>;
+
+/** The client authenticates as at the token endpoint, or sends an access token of its own. */
+export function readIntrospection(
+  form: Form,
+  head: RequestHead,
+  accepted: AcceptedWays,
+): Result<SentIntrospection, HttpReason> {
+  const token = form.parameters.get('token') || undefined;
+  const { authorization } = head;
+  if (authorization.kind === 'present' && isBearer(authorization)) {
+    const inBody = ['client_secret', ...ASSERTION_PARAMETERS].some((name) => form.parameters.get(name));
+    if (inBody) return failure('credentials_repeated');
+    if (token === undefined) return failure('token_parameter_missing');
+    return success({ token, by: { bearerToken: authorization.credentials } });
+  }
+  const credentials = readClientCredentials(form, head, accepted);
+  if (!credentials.ok) return credentials;
+  if (token === undefined) return failure('token_parameter_missing');
+  return success({ token, by: { credentials: credentials.value } });
+}
