@@ -310,7 +310,10 @@ describe('a token', () => {
     const token = await getAccessToken(service.url, 'caller', GOOD_SECRET);
     const ask = (id: string) => introspect(service.url, { token, ...credentialsOf(id) });
     await ask('api');
+    const begin = performance.now();
     const responses = await Promise.all(Array.from({ length: 40 }, () => ask('api')));
+    // A refusal waits for the next budget: otherwise it would cost as much as a response.
+    expect(performance.now() - begin).toBeGreaterThan(990);
     const refused = responses.filter(({ status }) => status === 429);
     expect(refused.length).toBeGreaterThan(10);
     expect(refused[0]?.json()['error']).toBe('slow_down');
