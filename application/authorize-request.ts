@@ -2,8 +2,10 @@ import { type AccessTokenClaims, isFor, scopesOf } from '../domain/access-token-
 import { type Refusal, refused } from '../domain/refusal.ts';
 import { type Result, success } from '../domain/result.ts';
 import type { Scope } from '../domain/scope.ts';
+import { isRevoked } from '../domain/token-activity.ts';
 import type { Clock } from './ports/clock.ts';
 import type { VerificationKeys } from './ports/key-provider.ts';
+import type { Revocations } from './ports/revocations.ts';
 import { verifyToken } from './verify-token.ts';
 
 interface BearerRequest {
@@ -38,14 +40,17 @@ export class AuthorizeRequest {
   readonly #keys: VerificationKeys;
   readonly #clock: Clock;
   readonly #expected: ExpectedToken;
+  readonly #revocations: Pick<Revocations, 'find'> | undefined;
 
-  constructor(keys: VerificationKeys, clock: Clock, expected: ExpectedToken) {
+  /** @param revocations by default, tokens cannot be taken back. */
+  constructor(keys: VerificationKeys, clock: Clock, expected: ExpectedToken, revocations?: Pick<Revocations, 'find'>) {
     this.#keys = keys;
     this.#clock = clock;
     this.#expected = expected;
+    this.#revocations = revocations;
   }
 
-  /** The bearer, or an `invalid_token` or `insufficient_scope` refusal. Throws what the keys throw. */
+  /** The bearer, or an `invalid_token` or `insufficient_scope` refusal. Throws what the keys and the revocations throw. */
   async execute({ token, requiredScope }: BearerRequest): Promise<Result<Bearer, Refusal>> {
     const verified = await verifyToken(token, this.#keys);
     if (!verified.ok) return refused(verified.problem);
@@ -63,7 +68,10 @@ export class AuthorizeRequest {
     if (requiredScope !== undefined && !holds(claims, requiredScope)) {
       return refused('scope_insufficient', claims.sub);
     }
-    return success({ clientId: claims.sub, tokenId: claims.jti, scopes: scopesOf(claims) });
+    const { sub: clientId, jti: tokenId } = claims;
+    const takenBack = await this.#revocations?.find({ clientId, tokenId });
+    if (takenBack !== undefined && isRevoked(claims, takenBack)) return refused('token_revoked', clientId);
+    return success({ clientId, tokenId, scopes: scopesOf(claims) });
   }
 }
 

@@ -2,7 +2,7 @@ import { type AccessTokenClaims, scopesOf } from '../domain/access-token-claims.
 import type { ClientRegistration } from '../domain/client-registration.ts';
 import { type Refusal, refused } from '../domain/refusal.ts';
 import { type Result, success } from '../domain/result.ts';
-import { countsFor, type Introspector, isInTime, mayKnow } from '../domain/token-activity.ts';
+import { countsFor, type Introspector, isInTime, isRevoked, mayKnow } from '../domain/token-activity.ts';
 import type { AuthorizeRequest } from './authorize-request.ts';
 import type { AuditLog } from './ports/audit-log.ts';
 import type { Caller, RequestOrigin } from './ports/caller.ts';
@@ -11,6 +11,7 @@ import type { ClientAuthentication, ClientCredentials } from './ports/client-cre
 import type { ClientRepository } from './ports/client-repository.ts';
 import type { Clock } from './ports/clock.ts';
 import type { VerificationKeys } from './ports/key-provider.ts';
+import type { Revocations } from './ports/revocations.ts';
 import { verifyToken } from './verify-token.ts';
 
 export interface IntrospectionRequest {
@@ -36,6 +37,7 @@ interface IntrospectTokenParts {
   readonly keys: VerificationKeys;
   readonly clock: Clock;
   readonly budget: CallerBudget;
+  readonly revocations: Pick<Revocations, 'find'>;
   readonly auditLog: AuditLog;
   readonly issuer: string;
   readonly leewaySeconds: number;
@@ -56,7 +58,7 @@ export class IntrospectToken {
    * expired, of no business of this client, or of a client that was disabled or removed is not active, and nothing tells these cases apart.
    * Throws what the ports throw.
    *
-   * Costs the authentication of the client, one verification of a signature, and one look-up: none for a token that is forged or expired.
+   * Costs the authentication of the client, one verification of a signature, and two look-ups at once: none for a token that is forged or expired.
    */
   async execute(request: IntrospectionRequest): Promise<Result<Introspection, Refusal>> {
     const { auditLog, clock, budget, scopeForAll, keys } = this.#parts;
@@ -76,7 +78,7 @@ export class IntrospectToken {
     if (!verified.ok) return nothing;
     const claims = verified.value;
     if (!this.#isInTime(claims) || !mayKnow(claims, by.value, scopeForAll)) return nothing;
-    if (!countsFor(await this.#registrationOf(claims.sub))) return nothing;
+    if (!(await this.#counts(claims))) return nothing;
     const scope = scopesOf(claims).join(' ');
     return success({ clientId, claims, scope: scope === '' ? undefined : scope });
   }
@@ -93,6 +95,16 @@ export class IntrospectToken {
     const registration = await this.#registrationOf(clientId);
     if (registration === undefined || !countsFor(registration)) return refused('token_client_inactive', clientId);
     return success(introspectorOf(registration, scopes));
+  }
+
+  /** The one place that decides whether a token which is signed and in time counts. */
+  async #counts(claims: AccessTokenClaims): Promise<boolean> {
+    const { sub: clientId, jti: tokenId } = claims;
+    const [registration, takenBack] = await Promise.all([
+      this.#registrationOf(clientId),
+      this.#parts.revocations.find({ clientId, tokenId }),
+    ]);
+    return countsFor(registration) && !isRevoked(claims, takenBack);
   }
 
   /** As it is stored now; undefined if it is not registered, or its row is broken. */

@@ -25,7 +25,7 @@ import { onePort } from './features/one-port.ts';
 import { privateKeyJwt } from './features/private-key-jwt.ts';
 import { statusPage } from './features/status-page.ts';
 import { tls } from './features/tls.ts';
-import { tokenRevocation } from './features/token-revocation.ts';
+import { revocations, tokenRevocation } from './features/token-revocation.ts';
 import { type Core, createCore, PARTS } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
 
@@ -89,6 +89,7 @@ export async function buildService(configuration: Configuration, given: Given = 
       { client_secret_post: bySecret, client_secret_basic: bySecret, private_key_jwt: byKey?.method, federated_jwt },
       { private_key_jwt: byKey?.grant, federated_jwt },
     );
+    add(await revocations(configuration, core));
     registerUseCases(core, settings);
     add(tokenRevocation(settings, core));
     add(exampleResource(settings));

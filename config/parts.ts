@@ -21,6 +21,7 @@ import type { ClientRepository } from '../application/ports/client-repository.ts
 import type { Clock, MonotonicClock } from '../application/ports/clock.ts';
 import type { IdGenerator } from '../application/ports/id-generator.ts';
 import type { KeyFactory, KeyProvider } from '../application/ports/key-provider.ts';
+import type { Revocations } from '../application/ports/revocations.ts';
 import type { SecretVerifier } from '../application/ports/secret-verifier.ts';
 import type { UsedAssertions } from '../application/ports/used-assertions.ts';
 import type { VerifyAssertion } from '../application/verify-assertion.ts';
@@ -63,6 +64,8 @@ export const PARTS = {
   assertionQueue: token<VerificationQueue>('assertion VerificationQueue'),
   verifyAssertion: token<VerifyAssertion>('VerifyAssertion'),
   usedAssertions: token<UsedAssertions>('UsedAssertions'),
+  /** Undefined where tokens cannot be taken back. */
+  revocations: token<Revocations | undefined>('Revocations'),
   authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
   /** Undefined without the grant. */
   authenticateGrant: token<ClientAuthentication<AssertionCredentials> | undefined>(

@@ -119,6 +119,7 @@ export const REASONS = {
   token_audience_foreign: { code: 'invalid_token' },
   token_expired: { code: 'invalid_token' },
   token_not_yet_valid: { code: 'invalid_token' },
+  token_revoked: { code: 'invalid_token' },
   token_client_inactive: { code: 'invalid_token' },
   scope_insufficient: { code: 'insufficient_scope' },
 } as const satisfies Record<string, ReasonRow>;

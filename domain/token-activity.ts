@@ -30,6 +30,17 @@ export function mayKnow(claims: AccessTokenClaims, by: Introspector, scopeForAll
   return isOwn || by.audiences.some((audience) => isFor(claims, audience)) || by.scopes.includes(scopeForAll);
 }
 
+/** What was taken back of the tokens of a client, as far as one of them needs. */
+interface TakenBack {
+  readonly isRevoked: boolean;
+  readonly issuedUntil: number | undefined;
+}
+
+/** Whether a token was revoked, alone or with all that its client had until then. */
+export function isRevoked({ iat }: AccessTokenClaims, { isRevoked: isAlone, issuedUntil }: TakenBack): boolean {
+  return isAlone || (issuedUntil !== undefined && iat <= issuedUntil);
+}
+
 /** Whether tokens of a client count, as it is registered now: not once it was disabled or removed, or its row is broken. */
 export function countsFor(registration: ClientRegistration | undefined): boolean {
   return registration !== undefined && !registration.isDisabled;

@@ -13,6 +13,7 @@ import {
 import { type Connection, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, storeFault, TableUnusable } from './fault.ts';
 import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
+import { REVOCATIONS } from './revocation-table.ts';
 import type { TableDefinition } from './table-definition.ts';
 import { creationOf } from './table-probe.ts';
 import { assertShape, encodingProblem, readColumns } from './table-shape.ts';
@@ -51,7 +52,7 @@ export async function migrateDatabase(
   url: string,
   { created: more = [], grantTo, roleFor = 'service', dryRun = false }: MigrationOptions = {},
 ): Promise<readonly string[]> {
-  const created = [CLIENTS, USED_ASSERTIONS, ...more];
+  const created = [CLIENTS, USED_ASSERTIONS, REVOCATIONS, ...more];
   // The second one looks at the schemas.
   const connection = await openConnection(
     { url, poolSize: 2, deadlineMs: DEADLINE_MS },

@@ -9,6 +9,7 @@ const USERS: Readonly<Record<string, readonly TableUser[]>> = {
   clients: ['service', 'clients'],
   key_ring: ['service', 'keys'],
   used_assertions: ['service'],
+  revocations: ['service'],
 };
 
 /** The tables that this user needs. */
@@ -70,7 +71,12 @@ export function lostClients(there: FoundTables): Problem | undefined {
 }
 
 /** A column of each table that another application's table of the same name is unlikely to have. */
-const OWN_COLUMNS = { clients: 'client_id', key_ring: 'sealed', used_assertions: 'kept_until' };
+const OWN_COLUMNS = {
+  clients: 'client_id',
+  key_ring: 'sealed',
+  used_assertions: 'kept_until',
+  revocations: 'issued_until',
+};
 
 /** Which of them are there. A table `clients` of any shape is: it is checked elsewhere. */
 export const FIND_OWN_TABLES = `select name from (values ${Object.entries(OWN_COLUMNS)

@@ -47,6 +47,21 @@ type TokenEvent = TokenRequest &
          */
         readonly reason: string;
       })
+    // A client has taken back a token of its own.
+    | (OfClient & {
+        readonly event: 'token_revoked';
+        /** Claim jti of the token. */
+        readonly token_id: string;
+      })
+    // Somebody who wanted to take back a token was not authenticated.
+    | (Partial<OfClient> & {
+        readonly event: 'revocation_refused';
+        /**
+         * As in the request log.
+         * @pattern ^[a-z_]+$
+         */
+        readonly reason: string;
+      })
     // Somebody who asked about a token was not authenticated.
     | (Partial<OfClient> & {
         readonly event: 'introspection_refused';

@@ -89,7 +89,7 @@ export function publicRoutesOf(core: Core, settings: Settings, features: readonl
     grants: settings.GRANT_TYPES,
     metadata: {
       ...{ issuer, baseUrl, algorithm, scopes, compatibility: settings.METADATA_COMPATIBILITY },
-      introspection: settings.TOKEN_REVOCATION,
+      revocation: settings.TOKEN_REVOCATION,
     },
     publicMetadata: settings.PUBLIC_METADATA,
     furtherRoutes: features.flatMap(({ routes = [] }) => routes),

@@ -53,6 +53,10 @@ export function registerUseCases(core: Core, settings: Settings): void {
       audience: settings.TOKEN_AUDIENCE ?? OWN_CLIENT,
       leewaySeconds: leewaySeconds(settings),
     };
-    return new AuthorizeRequest(core.resolve(PARTS.keyProvider), core.resolve(PARTS.tokenClock), expected);
+    return new AuthorizeRequest(
+      ...([core.resolve(PARTS.keyProvider), core.resolve(PARTS.tokenClock)] as const),
+      expected,
+      core.resolve(PARTS.revocations),
+    );
   });
 }

@@ -1,36 +1,66 @@
 import { CALLERS_MAX, TokenBucketBudget } from '../../adapters/http/admission/token-bucket-budget.ts';
 import { introspectionRoute } from '../../adapters/http/endpoints/introspection-endpoint.ts';
+import { revocationRoute } from '../../adapters/http/endpoints/revocation-endpoint.ts';
+import { InMemoryRevocations } from '../../adapters/memory/token-revocation/in-memory-revocations.ts';
 import { IntrospectToken } from '../../application/introspect-token.ts';
+import type { Revocations } from '../../application/ports/revocations.ts';
+import { RevokeToken } from '../../application/revoke-token.ts';
+import { needsOf } from '../core/storage.ts';
 import { leewaySeconds } from '../core/use-cases.ts';
 import type { Feature } from '../feature.ts';
-import { type Core, PARTS } from '../parts.ts';
+import { type Core, PARTS, part } from '../parts.ts';
+import type { Configuration } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
+import { openStorage } from '../storages.ts';
 
-/** `TOKEN_REVOCATION`: resource servers ask whether a token counts now. */
+/** `TOKEN_REVOCATION`: where it is kept which tokens were taken back. */
+export async function revocations(configuration: Configuration, core: Core): Promise<Feature | undefined> {
+  const { settings } = configuration;
+  const { openRevocations } = await openStorage(settings);
+  const needs = needsOf(configuration, core, 'revocations');
+  const opened = settings.TOKEN_REVOCATION ? await openRevocations?.(needs) : undefined;
+  part(core, PARTS.revocations, () => {
+    if (!settings.TOKEN_REVOCATION) return undefined;
+    return opened?.store ?? new InMemoryRevocations(core.resolve(PARTS.tokenClock));
+  });
+  return opened && { checks: [opened.dependency], close: () => opened.dependency.close() };
+}
+
+/** `TOKEN_REVOCATION`: clients take their tokens back, and resource servers ask whether a token counts now. */
 export function tokenRevocation(settings: Settings, core: Core): Feature | undefined {
-  if (!settings.TOKEN_REVOCATION) return undefined;
+  const found = core.resolve(PARTS.revocations);
+  return found && revocationRoutes(settings, core, found);
+}
+
+function revocationRoutes(settings: Settings, core: Core, revocations: Revocations): Feature {
   const budget = new TokenBucketBudget(settings.INTROSPECTIONS_PER_SECOND);
-  const introspectToken = new IntrospectToken({
+  const parts = {
     authenticateClient: core.resolve(PARTS.authenticateClient),
-    authorizeRequest: core.resolve(PARTS.authorizeRequest),
-    clients: core.resolve(PARTS.clientRepository),
     keys: core.resolve(PARTS.keyProvider),
     clock: core.resolve(PARTS.tokenClock),
     auditLog: core.resolve(PARTS.auditLog),
+    revocations,
+  };
+  const introspectToken = new IntrospectToken({
+    ...parts,
+    authorizeRequest: core.resolve(PARTS.authorizeRequest),
+    clients: core.resolve(PARTS.clientRepository),
     budget,
     issuer: settings.TOKEN_ISSUER,
     leewaySeconds: leewaySeconds(settings),
     scopeForAll: settings.INTROSPECTION_SCOPE,
   });
-  const route = introspectionRoute({
-    introspectToken,
+  const endpoint = {
     load: core.resolve(PARTS.loadLimit),
     methods: settings.CLIENT_AUTHENTICATION_METHODS,
     grants: settings.GRANT_TYPES,
     audienceParameter: settings.AUDIENCE_PARAMETER,
-  });
+  };
   return {
-    routes: [route],
+    routes: [
+      introspectionRoute({ ...endpoint, introspectToken }),
+      revocationRoute({ ...endpoint, revokeToken: new RevokeToken(parts) }),
+    ],
     metrics: (values) => values.gauge('auth_introspection_callers', budget.callers, CALLERS_MAX),
   };
 }

@@ -62,8 +62,8 @@ export const FEATURE_GROUPS = {
       TOKEN_REVOCATION: trueOrFalse()
         .default(false)
         .describe(
-          '`true`: [`/oauth2/introspect`](resource-servers.md#introspection) (RFC 7662) says whether a token counts now: not once its ' +
-            'client was disabled or removed',
+          '`true`: clients [take back tokens](resource-servers.md#introspection) at `/oauth2/revoke` (RFC 7009), and `/oauth2/introspect` (RFC 7662) ' +
+            'says whether a token counts now. With a database, it needs `KEY_DIRECTORY=database`',
         ),
       INTROSPECTION_SCOPE: scopeToken()
         .default('introspect')
@@ -71,6 +71,15 @@ export const FEATURE_GROUPS = {
       INTROSPECTIONS_PER_SECOND: wholeNumber(0, 100_000)
         .default(200)
         .describe('how many tokens a client may ask about in a second, at each replica. `0` is no limit'),
+    },
+    rules(given) {
+      const { TOKEN_REVOCATION: isOn, CLIENT_REPOSITORY: repository, KEY_DIRECTORY: keys, KEY_FILE: keyFile } = given;
+      const forgets = repository === 'memory' ? Boolean(keyFile) : keys !== 'database';
+      const rule =
+        repository === 'memory'
+          ? 'must not be true with registrations in memory and KEY_FILE: a restart would forget what was revoked'
+          : 'needs KEY_DIRECTORY=database: replicas have to agree on the time';
+      return refuse(isOn === 'true' && forgets, 'TOKEN_REVOCATION', rule);
     },
   }),
   'example-resource': settingsGroup({

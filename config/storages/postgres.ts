@@ -5,10 +5,12 @@ import { openKeyRingDatabase } from '../../adapters/postgres/keys-program/postgr
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { openClientRows } from '../../adapters/postgres/postgres-client-rows.ts';
 import { openUsedAssertions } from '../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts';
+import { openRevocations } from '../../adapters/postgres/token-revocation/postgres-revocations.ts';
 import { SqlKeyRing } from '../../adapters/sql/key-directory/sql-key-ring.ts';
 import { SqlKeyRingRecords } from '../../adapters/sql/keys-program/sql-key-ring-records.ts';
 import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
+import { SqlRevocations } from '../../adapters/sql/token-revocation/sql-revocations.ts';
 import { success } from '../../domain/result.ts';
 import type { Storage } from './storage.ts';
 
@@ -22,6 +24,11 @@ export const postgres: Storage = {
   async openKeyRing({ database, log }) {
     const { dependency, ...table } = await openKeyRing(database, log);
     return { store: new SqlKeyRing(table), dependency };
+  },
+
+  async openRevocations({ database, log }) {
+    const { dependency, ...table } = await openRevocations(database, log);
+    return { store: new SqlRevocations(table), dependency };
   },
 
   openUsedAssertions: ({ database, clock, log }) => openUsedAssertions(database, clock, log),

@@ -4,6 +4,7 @@ import { SqlKeyRing } from '../../adapters/sql/key-directory/sql-key-ring.ts';
 import { SqlKeyRingRecords } from '../../adapters/sql/keys-program/sql-key-ring-records.ts';
 import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
+import { SqlRevocations } from '../../adapters/sql/token-revocation/sql-revocations.ts';
 import { queryable } from '../../adapters/sql/transaction.ts';
 import { openClientsFile } from '../../adapters/sqlite/clients-program/sqlite-clients-database.ts';
 import { createKeyRingFile, keyRingFile, keyRingFileOf } from '../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
@@ -32,6 +33,14 @@ export const sqlite: Storage = {
     const ring = keyRingFile(path);
     const { readiness, close } = ring;
     return { store: new SqlKeyRing(queryable(ring)), dependency: { name: 'key directory', readiness, close } };
+  },
+
+  async openRevocations({ file, database: { mayCreate = true } }) {
+    const path = keyRingFileOf(file);
+    if (mayCreate || existsSync(path)) createKeyRingFile(path);
+    const { readiness: _ofRing, close, ...table } = keyRingFile(path);
+    const dependency = { name: 'revocations', readiness: () => ({ ready: true }) as const, close };
+    return { store: new SqlRevocations({ ...queryable(table), count: 'count' }), dependency };
   },
 
   programs: {

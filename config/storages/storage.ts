@@ -10,6 +10,7 @@ import type { Dependency } from '../../application/ports/health-check.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { KeyRingChange, KeyRingRecords } from '../../application/ports/key-ring-records.ts';
 import type { KeyRingStore } from '../../application/ports/key-ring-store.ts';
+import type { Revocations } from '../../application/ports/revocations.ts';
 import type { UsedAssertions } from '../../application/ports/used-assertions.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import type { Result } from '../../domain/result.ts';
@@ -22,6 +23,8 @@ export interface Storage {
   openKeyRing?(needs: ServiceNeeds): Promise<Opened<KeyRingStore>>;
   /** What all replicas know of `private_key_jwt`; otherwise each has its own in memory. Rejects as `openClients`. */
   openUsedAssertions?(needs: ServiceNeeds): Promise<Opened<UsedAssertions>>;
+  /** `TOKEN_REVOCATION`, for all replicas; otherwise each has its own in memory. Rejects as `openClients`. */
+  openRevocations?(needs: ServiceNeeds): Promise<Opened<Revocations>>;
   /** What the programs `clients`, `keys` and `migrate` work on. */
   readonly programs?: StoragePrograms;
 }

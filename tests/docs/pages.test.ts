@@ -158,6 +158,8 @@ const EVENTS: { readonly [Kind in Event['event']]: Extract<Event, { readonly eve
     ...ORIGIN,
   },
   token_refused: { event: 'token_refused', at: AT, reason: 'secret_wrong', client_id: 'billing', ...ORIGIN },
+  token_revoked: { event: 'token_revoked', at: AT, client_id: 'billing', token_id: 'a-token', ...ORIGIN },
+  revocation_refused: { event: 'revocation_refused', at: AT, reason: 'secret_wrong', ...ORIGIN },
   introspection_refused: { event: 'introspection_refused', at: AT, reason: 'secret_wrong', ...ORIGIN },
   key_published: { event: 'key_published', at: AT, key_id: 'a-key' },
   key_signing: { event: 'key_signing', at: AT, key_id: 'a-key' },

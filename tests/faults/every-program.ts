@@ -127,6 +127,7 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
 
   await grant('select on clients');
   await grant('select, insert, update, delete on used_assertions');
+  await grant('select, insert, update, delete on revocations');
   const service = await startServiceUnderTest({
     environment: {
       CLIENT_REPOSITORY: 'postgres',
@@ -135,6 +136,7 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
       DATABASE_DEADLINE_MS: '30000',
       CLIENT_AUTHENTICATION_METHODS: METHODS,
       CLIENT_ASSERTION_ISSUERS_FILE: 'issuers.json',
+      TOKEN_REVOCATION: 'true',
       MANAGEMENT_PORT: String(await freePort()),
       MANAGEMENT_TOKEN: 'a-token-of-an-operator-of-programs',
       KEY_PUBLICATION_SECONDS: '1',
@@ -167,6 +169,14 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   await ask('replay', { client_assertion_type: JWT_BEARER, client_assertion: assertion });
   const keySet = await send(service.url, '/oauth2/jwks', { headers: { authorization: `Bearer ${token}` } });
   answers['key set'] = [keySet.status];
+  for (const path of ['revoke', 'introspect']) {
+    const { status, text } = await send(service.url, `/oauth2/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: String(new URLSearchParams({ ...billing, client_secret: SECRET, token })),
+    });
+    answers[path] = [status, text];
+  }
 
   await until(() => hasSent(/insert into used_assertions .* limit 0/), 'the health of the database was checked');
   answers['keys list'] = [(await runInProcess(manageKeys, ['list'], { DATABASE_URL: role })).exitCode];

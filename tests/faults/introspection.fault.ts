@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { manageClients } from '../../config/programs/clients-program.ts';
 import { migrateTables } from '../../config/programs/migrate-tables.ts';
 import { DatabaseServer } from '../support/database-server.ts';
-import { getAccessToken, type HttpResponse, send } from '../support/http.ts';
+import { type FormFields, getAccessToken, type HttpResponse, send } from '../support/http.ts';
 import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { SEALED_KEYS, storeDemoClient } from '../support/sealed-keys.ts';
@@ -45,11 +45,14 @@ const start = (wallSeconds = 0) =>
     wallSeconds,
   );
 
-function introspect(replica: ReplicaWithClocks, token: string): Promise<HttpResponse> {
-  return send(replica.url, '/oauth2/introspect', {
+const introspect = (replica: ReplicaWithClocks, token: string) =>
+  post(replica, '/oauth2/introspect', { token, client_id: 'api', client_secret: apiSecret });
+
+function post(replica: ReplicaWithClocks, path: string, form: FormFields): Promise<HttpResponse> {
+  return send(replica.url, path, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: String(new URLSearchParams({ token, client_id: 'api', client_secret: apiSecret })),
+    body: String(new URLSearchParams(form)),
   });
 }
 
@@ -94,6 +97,11 @@ describe('two replicas whose clocks are 5 s apart, under load', () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const token = await getAccessToken((replicas[round % 2] as ReplicaWithClocks).url, 'contractor', secret);
       expect(new Set(await askAll(token))).toEqual(new Set([true]));
+      const leaked = await getAccessToken((replicas[round % 2] as ReplicaWithClocks).url, 'contractor', secret);
+      const form = { token: leaked, client_id: 'contractor', client_secret: secret };
+      expect((await post(replicas[(round + 1) % 2] as ReplicaWithClocks, '/oauth2/revoke', form)).status).toBe(200);
+      expect(new Set(await askAll(leaked))).toEqual(new Set([false]));
+      expect(new Set(await askAll(token))).toEqual(new Set([true]));
       expect((await clients('disable', 'contractor')).exitCode).toBe(0);
       expect(new Set(await askAll(token))).toEqual(new Set([false]));
       expect((await clients('enable', 'contractor')).exitCode).toBe(0);
@@ -113,9 +121,20 @@ describe('two replicas whose clocks are 5 s apart, under load', () => {
     await until(async () => answerOf(await introspect(two, token)) === 503, 'the database is away');
     await server.start();
     await until(async () => answerOf(await introspect(two, token)) === true, 'the database is back');
+    const revoked = await one.getToken();
+    const { client_id, client_secret } = DEMO_TOKEN_REQUEST;
+    expect((await post(one, '/oauth2/revoke', { token: revoked, client_id, client_secret })).status).toBe(200);
     one.program.process.kill('SIGKILL');
     await one.program.ended();
-    expect(answerOf(await introspect(two, token))).toBe(true);
+    await using next = await start();
+    await next.untilReady();
+    for (const replica of [two, next]) {
+      expect([answerOf(await introspect(replica, token)), answerOf(await introspect(replica, revoked))]).toEqual([
+        true,
+        false,
+      ]);
+      expect([await replica.use(token), await replica.use(revoked)]).toEqual([200, 401]);
+    }
     expect(load.others).not.toContain(false);
     const { client_id: id } = DEMO_TOKEN_REQUEST;
     expect((await clients('disable', id)).exitCode).toBe(0);

@@ -7,7 +7,7 @@ import type { TokenAlgorithm } from '../../../domain/token-key.ts';
 import { type Exchange, sendRefusal } from '../server/exchange.ts';
 import { httpRefusal } from '../server/http-refusal.ts';
 import type { Handler } from '../server/koa-application.ts';
-import { AUTHORIZATION_PATH, INTROSPECTION_PATH, KEY_SET_PATH, TOKEN_PATH } from './paths.ts';
+import { AUTHORIZATION_PATH, INTROSPECTION_PATH, KEY_SET_PATH, REVOCATION_PATH, TOKEN_PATH } from './paths.ts';
 
 /** Which caches may store a response: all, or only that of the client whose token was checked (RFC 9111 section 5.2.2). */
 type Cacheability = 'public' | 'private';
@@ -28,8 +28,8 @@ export interface MetadataOptions {
   readonly cacheability: Cacheability;
   /** The grants that are switched on. */
   readonly grants: readonly GrantType[];
-  /** Whether there is an introspection endpoint. */
-  readonly introspection?: boolean;
+  /** Whether there are an introspection and a revocation endpoint. */
+  readonly revocation?: boolean;
   /** The clients for which documents have more than the service can do. */
   readonly compatibility?: readonly MetadataCompatibility[] | undefined;
 }
@@ -66,17 +66,7 @@ const METADATA_OF_METHOD: Readonly<Record<AuthenticationMethod, object>> = {
  * Connect has in addition what Discovery 1.0 section 3 requires: no ID token is ever issued, and its endpoint refuses.
  */
 export function metadataEndpoint(options: MetadataOptions, document: 'oauth' | 'openid'): Handler {
-  const {
-    issuer,
-    baseUrl,
-    algorithm,
-    scopes,
-    methods,
-    grants,
-    cacheability,
-    introspection,
-    compatibility = [],
-  } = options;
+  const { issuer, baseUrl, algorithm, scopes, methods, grants, cacheability, revocation, compatibility = [] } = options;
   const authorization_endpoint = `${baseUrl}${AUTHORIZATION_PATH}`;
   const metadata = {
     issuer,
@@ -85,7 +75,9 @@ export function metadataEndpoint(options: MetadataOptions, document: 'oauth' | '
     ...(scopes !== undefined && { scopes_supported: scopes }),
     grant_types_supported: grants.map((grant) => GRANT_NAMES[grant]),
     ...authenticationAt('token_endpoint', methods, methods),
-    ...(introspection && {
+    ...(revocation && {
+      revocation_endpoint: `${baseUrl}${REVOCATION_PATH}`,
+      ...authenticationAt('revocation_endpoint', methods, methods),
       introspection_endpoint: `${baseUrl}${INTROSPECTION_PATH}`,
       ...authenticationAt('introspection_endpoint', [...methods, 'Bearer'], methods),
     }),

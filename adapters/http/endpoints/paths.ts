@@ -4,6 +4,7 @@ const METADATA_NAME = `${WELL_KNOWN}oauth-authorization-server`;
 const OPENID_NAME = `${WELL_KNOWN}openid-configuration`;
 export const TOKEN_PATH = '/oauth2/token';
 export const INTROSPECTION_PATH = '/oauth2/introspect';
+export const REVOCATION_PATH = '/oauth2/revoke';
 export const KEY_SET_PATH = '/oauth2/jwks';
 export const AUTHORIZATION_PATH = '/oauth2/authorize';
 

@@ -1,4 +1,5 @@
 import type { IntrospectionRequest } from '../../../application/introspect-token.ts';
+import type { RevocationRequest } from '../../../application/revoke-token.ts';
 import { failure, type Result, success } from '../../../domain/result.ts';
 import type { HttpReason } from '../server/http-reasons.ts';
 import { ASSERTION_PARAMETERS } from './assertion-parameters.ts';
@@ -8,6 +9,21 @@ import { type AcceptedWays, isBearer, readClientCredentials } from './token-requ
 
 /** An introspection request as it was sent (RFC 7662 section 2.1), without its caller. `token_type_hint` changes nothing. */
 export type SentIntrospection = Omit<IntrospectionRequest, 'caller'>;
+
+/** A revocation request as it was sent (RFC 7009 section 2.1), without its caller. */
+export type SentRevocation = Omit<RevocationRequest, 'caller'>;
+
+/** The client authenticates as at the token endpoint. */
+export function readRevocation(
+  form: Form,
+  head: RequestHead,
+  accepted: AcceptedWays,
+): Result<SentRevocation, HttpReason> {
+  const credentials = readClientCredentials(form, head, accepted);
+  if (!credentials.ok) return credentials;
+  const token = form.parameters.get('token') || undefined;
+  return token === undefined ? failure('token_parameter_missing') : success({ token, credentials: credentials.value });
+}
 
 /** The client authenticates as at the token endpoint, or sends an access token of its own. */
 export function readIntrospection(

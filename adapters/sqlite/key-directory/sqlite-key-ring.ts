@@ -28,6 +28,12 @@ const CREATE = `create table if not exists key_ring (
   ended_at integer,
   revoked_at integer,
   unique (algorithm, step)) strict, without rowid;
+  create table if not exists revocations (
+  client_id text not null,
+  token_id text not null,
+  issued_until integer,
+  kept_until integer not null,
+  primary key (client_id, token_id)) strict, without rowid;
   pragma application_id = ${APPLICATION_ID}; pragma user_version = ${VERSION}`;
 
 const MISSING =

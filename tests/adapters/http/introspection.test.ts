@@ -4,10 +4,13 @@ import { CALLERS_MAX, TokenBucketBudget } from '../../../adapters/http/admission
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { PARTS } from '../../../config/parts.ts';
 import { manageClients } from '../../../config/programs/clients-program.ts';
+import { readSettings } from '../../../config/settings/settings.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { type FormFields, getAccessToken, requestToken, send } from '../../support/http.ts';
+import { problemsIn } from '../../support/problems.ts';
 import { runInProcess } from '../../support/run-in-process.ts';
 import { GOOD_CLIENT, GOOD_SECRET, ISSUER, startServiceUnderTest } from '../../support/running-service.ts';
+import { SEALED_KEYS } from '../../support/sealed-keys.ts';
 import { createSqliteFile } from '../../support/sqlite-file.ts';
 import { logLineOf, serviceForSuite } from './service-for-suite.ts';
 
@@ -206,9 +209,107 @@ describe('the introspection endpoint', () => {
   it('is in the metadata, with how to authenticate there', async () => {
     const metadata = (await send(service().url, '/.well-known/oauth-authorization-server')).json();
     expect(metadata).toMatchObject({
+      revocation_endpoint: `${ISSUER}/oauth2/revoke`,
+      revocation_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
       introspection_endpoint: `${ISSUER}/oauth2/introspect`,
       introspection_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic', 'Bearer'],
     });
+  });
+});
+
+describe('the revocation endpoint', () => {
+  const service = serviceForSuite({ environment: ON, clients: CLIENTS });
+  const tokenOf = (id: string) => getAccessToken(service().url, id, GOOD_SECRET);
+  const revoke = (token: string, form: FormFields, headers: Readonly<Record<string, string>> = {}) =>
+    introspect(service().url, { token, ...form }, headers, '/oauth2/revoke');
+  const isActive = async (token: string) =>
+    (await introspect(service().url, { token, ...credentialsOf('auditor') })).json()['active'];
+
+  it('takes back a token of the client, and no other one of it', async () => {
+    const [token, other] = [await tokenOf('caller'), await tokenOf('caller')];
+    const response = await revoke(token, credentialsOf('caller'));
+    expect([response.status, response.text]).toEqual([200, '{}']);
+    expect([await isActive(token), await isActive(other)]).toEqual([false, true]);
+    expect((await revoke(token, credentialsOf('caller'))).status).toBe(200);
+    const id = response.headers['x-request-id'];
+    const lines = service()
+      .logLines()
+      .filter((line) => line['log'] === 'audit' && line['request_id'] === id);
+    expect(lines).toMatchObject([{ event: 'token_revoked', client_id: 'caller', token_id: decodeJwt(token).jti }]);
+    expect(logLineOf(service(), response)).toMatchObject({ route: '/oauth2/revoke', client_id: 'caller', status: 200 });
+  });
+
+  it('leaves the token of another client, and what is no token, alone, and tells neither', async () => {
+    const token = await tokenOf('caller');
+    for (const asked of [token, 'x', `${token.slice(0, -4)}AAAA`]) {
+      const response = await revoke(asked, credentialsOf('auditor'));
+      expect([response.status, response.text]).toEqual([200, '{}']);
+    }
+    expect(await isActive(token)).toBe(true);
+  });
+
+  it('ignores a hint', async () => {
+    const token = await tokenOf('caller');
+    await revoke(token, { ...credentialsOf('caller'), token_type_hint: 'refresh_token' });
+    expect(await isActive(token)).toBe(false);
+  });
+
+  it('makes the paths of the service refuse the token at once, and introspection a caller with it', async () => {
+    const token = await tokenOf('auditor');
+    const headers = { authorization: `Bearer ${token}` };
+    const use = async () => (await send(service().url, '/v1/locations/NYC_USA', { headers })).status;
+    expect(await use()).toBe(200);
+    await revoke(token, credentialsOf('auditor'));
+    expect(await use()).toBe(401);
+    const refused = await introspect(service().url, { token: 'x' }, headers);
+    expect([refused.status, logLineOf(service(), refused)['reason']]).toEqual([401, 'token_revoked']);
+  });
+
+  it.each<[string, FormFields, Record<string, string>, number, string]>([
+    ['no token', credentialsOf('caller'), {}, 400, 'invalid_request'],
+    ['a wrong secret', { token: 'x', client_id: 'caller', client_secret: 'wrong' }, {}, 401, 'invalid_client'],
+    ['no credentials', { token: 'x' }, {}, 401, 'invalid_client'],
+    ['an access token', { token: 'x' }, { authorization: 'Bearer x' }, 401, 'invalid_client'],
+  ])('refuses %s', async (_what, form, headers, status, error) => {
+    const response = await introspect(service().url, form, headers, '/oauth2/revoke');
+    expect([response.status, response.json()['error']]).toEqual([status, error]);
+  });
+
+  it('records who was not authenticated', async () => {
+    const response = await revoke('x', { client_id: 'caller', client_secret: 'wrong' });
+    const id = response.headers['x-request-id'];
+    const lines = service()
+      .logLines()
+      .filter((line) => line['log'] === 'audit' && line['request_id'] === id);
+    expect(lines).toMatchObject([{ event: 'revocation_refused', reason: 'secret_wrong', client_id: 'caller' }]);
+  });
+
+  it('is 503 while the store is away, and so is introspection', async () => {
+    const away = () => Promise.reject(new DependencyUnavailable('revocations', new Error('away')));
+    await using other = await startServiceUnderTest({
+      environment: ON,
+      clients: CLIENTS,
+      override: (core) => core.registerInstance(PARTS.revocations, { find: away, revoke: away }),
+    });
+    const token = await getAccessToken(other.url, 'caller', GOOD_SECRET);
+    for (const path of ['/oauth2/revoke', '/oauth2/introspect']) {
+      const response = await introspect(other.url, { token, ...credentialsOf('caller') }, {}, path);
+      expect([response.status, response.headers['retry-after']]).toEqual([503, '1']);
+    }
+  });
+
+  it('is refused at startup where a restart would forget, or replicas could not agree on the time', () => {
+    const problemsOf = (more: Record<string, string>) =>
+      problemsIn(
+        readSettings({ CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'c.json', TOKEN_REVOCATION: 'true', ...more }),
+      );
+    expect(problemsOf({})).toEqual([]);
+    expect(problemsOf({ KEY_FILE: 'key.pem' })).toEqual([expect.stringContaining('a restart would forget')]);
+    const sqlite = { CLIENT_REPOSITORY: 'sqlite', CLIENTS_FILE: '', DATABASE_FILE: 'c.db' };
+    expect(problemsOf(sqlite)).toEqual([
+      'TOKEN_REVOCATION: needs KEY_DIRECTORY=database: replicas have to agree on the time',
+    ]);
+    expect(problemsOf({ ...sqlite, KEY_DIRECTORY: 'database', KEY_SECRET_FILE: 's' })).toEqual([]);
   });
 });
 
@@ -216,7 +317,9 @@ describe('without TOKEN_REVOCATION', () => {
   it('there is no introspection endpoint, and none in the metadata', async () => {
     await using service = await startServiceUnderTest({ environment: { PUBLIC_METADATA: 'true' } });
     expect((await introspect(service.url, { token: 'x', ...credentialsOf('good-client') })).status).toBe(401);
-    expect((await send(service.url, '/.well-known/oauth-authorization-server')).text).not.toContain('introspection');
+    expect((await introspect(service.url, { token: 'x' }, {}, '/oauth2/revoke')).status).toBe(401);
+    const { text } = await send(service.url, '/.well-known/oauth-authorization-server');
+    expect(text).not.toMatch(/introspection|revocation/);
   });
 });
 
@@ -248,7 +351,7 @@ describe('a token', () => {
       return String(JSON.parse(added.stdout).client_secret);
     };
     const secrets = { caller: await add('caller'), api: await add('api', '--audiences', `${API},urn:b`) };
-    const environment = { ...ON, CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: file.path, CLIENTS_FILE: '' };
+    const environment = { ...ON, CLIENT_REPOSITORY: 'sqlite', ...settings, CLIENTS_FILE: '', ...SEALED_KEYS };
     await using service = await startServiceUnderTest({ environment });
     const token = await getAccessToken(service.url, 'caller', secrets.caller);
     const authorization = `Bearer ${await getAccessToken(service.url, 'api', secrets.api)}`;

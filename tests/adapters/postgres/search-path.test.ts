@@ -44,13 +44,13 @@ describe('the search path of the role or the URL', () => {
     const quoted = `"${schema.replaceAll('"', '""')}"`;
     await database.query(`create schema ${quoted}`);
     const url = withPath(quoted);
-    expect(await migrateDatabase(url)).toEqual(['Created: clients', 'Created: used_assertions']);
+    expect(await migrateDatabase(url)).toEqual(['Created: clients', 'Created: used_assertions', 'Created: revocations']);
     expect(await migrateDatabase(url)).toEqual([]);
     const clients = clientsInProcess(url);
     expect((await clients(['add', 'one', '--name', 'One', '--scope', 'read', '--cost', '4'])).exitCode).toBe(0);
     await using opened = await open(url);
     expect((await opened.repository.findByClientId('one', 'an-id')).kind).toBe('found');
-    expect(await tablesIn(schema)).toEqual(['clients', 'used_assertions']);
+    expect(await tablesIn(schema)).toEqual(['clients', 'revocations', 'used_assertions']);
     expect(await tablesIn('public')).toEqual([]);
   });
 
@@ -60,6 +60,7 @@ describe('the search path of the role or the URL', () => {
     const url = withPath('nowhere, auth, crm, public');
     expect(await migrateDatabase(url, { created: [KEY_RING] })).toEqual([
       'Created: used_assertions',
+      'Created: revocations',
       'Created: key_ring',
       'Added: the columns of clients',
       'Added: an index of id in clients',
@@ -69,7 +70,7 @@ describe('the search path of the role or the URL', () => {
     );
     await using opened = await open(url);
     expect((await opened.repository.findByClientId('a', 'an-id')).kind).toBe('found');
-    expect(await tablesIn('auth')).toEqual(['key_ring', 'used_assertions']);
+    expect(await tablesIn('auth')).toEqual(['key_ring', 'revocations', 'used_assertions']);
     await database.query('drop table public.clients');
   });
 

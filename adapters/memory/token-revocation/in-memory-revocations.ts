@@ -1,0 +1,69 @@
+import type { Clock } from '../../../application/ports/clock.ts';
+import {
+  AHEAD_SECONDS,
+  KEPT_SECONDS,
+  REVOCATIONS_LIMITS,
+  type RevocationState,
+  type Revocations,
+  type RevokedToken,
+} from '../../../application/ports/revocations.ts';
+
+interface OfClient {
+  /** Until when each token is kept, by its id. */
+  readonly tokens: Map<string, number>;
+  issuedUntil?: number;
+  /** Until when `issuedUntil` is kept. */
+  keptUntil: number;
+}
+
+/** Revoked tokens in this process's memory, for a single replica whose key ends with it. */
+export class InMemoryRevocations implements Revocations {
+  readonly #clock: Clock;
+  readonly #limits: typeof REVOCATIONS_LIMITS;
+  readonly #clients = new Map<string, OfClient>();
+  #total = 0;
+
+  /** @param clock the one of the times in tokens. */
+  constructor(clock: Clock, limits = REVOCATIONS_LIMITS) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  async find({ clientId, tokenId }: Pick<RevokedToken, 'clientId' | 'tokenId'>): Promise<RevocationState> {
+    const found = this.#clients.get(clientId);
+    return { isRevoked: found?.tokens.has(tokenId) ?? false, issuedUntil: found?.issuedUntil };
+  }
+
+  async revoke({ clientId, tokenId, keptUntil }: RevokedToken): Promise<void> {
+    const found = this.#clients.get(clientId) ?? { tokens: new Map(), keptUntil: 0 };
+    this.#clients.set(clientId, found);
+    if (!found.tokens.has(tokenId)) this.#total += 1;
+    found.tokens.set(tokenId, keptUntil);
+    if (found.tokens.size > this.#limits.perClient) this.#removeEnded(clientId, found);
+    if (found.tokens.size > this.#limits.perClient) this.#revokeAll(found);
+    if (this.#total <= this.#limits.total) return;
+    for (const [id, each] of this.#clients) this.#removeEnded(id, each);
+    if (this.#total <= this.#limits.total) return;
+    const [most] = [...this.#clients.values()].sort((one, other) => other.tokens.size - one.tokens.size);
+    if (most !== undefined) this.#revokeAll(most);
+  }
+
+  #revokeAll(ofClient: OfClient): void {
+    const now = this.#clock.now();
+    ofClient.issuedUntil = now + AHEAD_SECONDS;
+    ofClient.keptUntil = now + KEPT_SECONDS;
+    this.#total -= ofClient.tokens.size;
+    ofClient.tokens.clear();
+  }
+
+  #removeEnded(clientId: string, ofClient: OfClient): void {
+    const now = this.#clock.now();
+    for (const [tokenId, keptUntil] of ofClient.tokens) {
+      if (keptUntil >= now) continue;
+      ofClient.tokens.delete(tokenId);
+      this.#total -= 1;
+    }
+    if (ofClient.keptUntil < now) delete ofClient.issuedUntil;
+    if (ofClient.tokens.size === 0 && ofClient.issuedUntil === undefined) this.#clients.delete(clientId);
+  }
+}

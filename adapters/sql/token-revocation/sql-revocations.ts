@@ -1,0 +1,122 @@
+import { Batches } from '../../../application/batches.ts';
+import {
+  AHEAD_SECONDS,
+  KEPT_SECONDS,
+  REVOCATIONS_LIMITS,
+  type RevocationState,
+  type Revocations,
+  type RevokedToken,
+} from '../../../application/ports/revocations.ts';
+
+/** What the service needs of a database that has the table `revocations`. */
+interface RevocationTable {
+  readonly time: { readonly now: string };
+  /** The name of the function that counts rows. */
+  readonly count: string;
+  /** The rows of one statement with the parameters `$1`, `$2`, … It may be repeated. Throws DependencyUnavailable. */
+  query<Row>(text: string, values?: readonly (string | null)[]): Promise<readonly Row[]>;
+}
+
+interface RevocationRow {
+  readonly clientId: string;
+  readonly tokenId: string;
+  readonly issuedUntil: string | number | null;
+}
+
+type AskedToken = Pick<RevokedToken, 'clientId' | 'tokenId'>;
+
+/** In place of a token: all that were issued until then. */
+const ALL = '';
+
+/** The most look-ups of one statement. */
+const FOUND_AT_ONCE = 64;
+
+/** All rows are counted after so many revocations of this process. */
+const COUNTED_EVERY = 100;
+
+/** How long a row is kept after its end, in seconds: a clock that jumps ahead and back loses none. */
+const LONGER_SECONDS = 3_600;
+
+/** Revoked tokens in the table `revocations`. Concurrent look-ups share a statement. */
+export class SqlRevocations implements Revocations {
+  readonly #table: RevocationTable;
+  readonly #limits: typeof REVOCATIONS_LIMITS;
+  readonly #batches = new Batches((asked: readonly AskedToken[]) => this.#findAll(asked), { max: FOUND_AT_ONCE });
+  #uncounted = COUNTED_EVERY;
+
+  constructor(table: RevocationTable, limits = REVOCATIONS_LIMITS) {
+    this.#table = table;
+    this.#limits = limits;
+  }
+
+  find(token: AskedToken): Promise<RevocationState> {
+    return this.#batches.add(token);
+  }
+
+  async revoke({ clientId, tokenId, keptUntil }: RevokedToken): Promise<void> {
+    const { now } = this.#table.time;
+    await this.#table.query(`delete from revocations where kept_until < ${now} - ${LONGER_SECONDS}`);
+    await this.#table.query(
+      `insert into revocations (client_id, token_id, kept_until) values ($1, $2, cast($3 as bigint))
+        on conflict (client_id, token_id) do nothing`,
+      [clientId, tokenId, String(keptUntil)],
+    );
+    const { perClient } = this.#limits;
+    const rows = await this.#table.query(
+      `select token_id from revocations where client_id = $1 and token_id <> '${ALL}' limit ${perClient + 1}`,
+      [clientId],
+    );
+    if (rows.length > perClient) await this.#revokeAll(clientId);
+    else await this.#boundTotal();
+  }
+
+  /** First the revocation of all, then the single ones are not needed any more. */
+  async #revokeAll(clientId: string): Promise<void> {
+    const { now } = this.#table.time;
+    await this.#table.query(
+      `insert into revocations (client_id, token_id, issued_until, kept_until)
+        values ($1, '${ALL}', ${now} + ${AHEAD_SECONDS}, ${now} + ${KEPT_SECONDS})
+        on conflict (client_id, token_id) do update set issued_until = excluded.issued_until, kept_until = excluded.kept_until
+          where revocations.issued_until < excluded.issued_until`,
+      [clientId],
+    );
+    await this.#table.query(`delete from revocations where client_id = $1 and token_id <> '${ALL}'`, [clientId]);
+  }
+
+  async #boundTotal(): Promise<void> {
+    this.#uncounted += 1;
+    if (this.#uncounted < COUNTED_EVERY) return;
+    this.#uncounted = 0;
+    const { count } = this.#table;
+    const [all] = await this.#table.query<{ readonly total: string | number }>(
+      `select ${count}(*) as "total" from revocations`,
+    );
+    if (Number(all?.total) < this.#limits.total) return;
+    const [most] = await this.#table.query<{ readonly clientId: string }>(
+      `select client_id as "clientId" from revocations where token_id <> '${ALL}' group by client_id
+        order by ${count}(*) desc limit 1`,
+    );
+    if (most !== undefined) await this.#revokeAll(most.clientId);
+  }
+
+  async #findAll(asked: readonly AskedToken[]): Promise<readonly RevocationState[]> {
+    const pairs = asked.flatMap(({ clientId, tokenId }) => [clientId, ALL, clientId, tokenId]);
+    const places = asked.map((_, index) => {
+      const first = 4 * index + 1;
+      return `($${first}, $${first + 1}), ($${first + 2}, $${first + 3})`;
+    });
+    const rows = await this.#table.query<RevocationRow>(
+      `select client_id as "clientId", token_id as "tokenId", issued_until as "issuedUntil" from revocations
+        where (client_id, token_id) in (values ${places.join(', ')})`,
+      pairs,
+    );
+    return asked.map(({ clientId, tokenId }) => {
+      const ofClient = rows.filter((row) => row.clientId === clientId);
+      const all = ofClient.find((row) => row.tokenId === ALL)?.issuedUntil;
+      return {
+        isRevoked: ofClient.some((row) => row.tokenId === tokenId),
+        issuedUntil: all == null ? undefined : Number(all),
+      };
+    });
+  }
+}

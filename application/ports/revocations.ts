@@ -1,0 +1,35 @@
+/** How many revoked tokens are kept: of one client, and of all. */
+export const REVOCATIONS_LIMITS = { perClient: 1_000, total: 100_000 };
+
+/** A token to take back. */
+export interface RevokedToken {
+  readonly clientId: string;
+  /** Claim `jti`. */
+  readonly tokenId: string;
+  /** Until then it is kept, in seconds since the epoch: nobody accepts the token any more. */
+  readonly keptUntil: number;
+}
+
+/** What is revoked of the tokens of one client, as far as one of them needs. */
+export interface RevocationState {
+  /** Whether this very token is. */
+  readonly isRevoked: boolean;
+  /** All tokens that were issued until this second are, itself included; undefined: there is no such second. */
+  readonly issuedUntil: number | undefined;
+}
+
+/**
+ * Tokens that were taken back before their end, as all replicas know them. Beyond its limit of tokens, all tokens of the client that were
+ * issued until now are revoked instead: more, never less, and never those of another client. All methods throw DependencyUnavailable.
+ */
+export interface Revocations {
+  /** Resolves when no reading that begins later misses it. */
+  revoke(token: RevokedToken): Promise<void>;
+  find(token: Pick<RevokedToken, 'clientId' | 'tokenId'>): Promise<RevocationState>;
+}
+
+/** Seconds by which the time in tokens may be ahead of the clock that revokes. */
+export const AHEAD_SECONDS = 2;
+
+/** How long the revocation of all tokens of a client is kept: longer than the longest of them. */
+export const KEPT_SECONDS = 86_400 + 3_600;

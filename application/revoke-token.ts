@@ -1,0 +1,58 @@
+import type { Refusal } from '../domain/refusal.ts';
+import { type Result, success } from '../domain/result.ts';
+import type { AuditLog } from './ports/audit-log.ts';
+import type { Caller, RequestOrigin } from './ports/caller.ts';
+import type { ClientAuthentication, ClientCredentials } from './ports/client-credentials.ts';
+import type { Clock } from './ports/clock.ts';
+import type { VerificationKeys } from './ports/key-provider.ts';
+import type { Revocations } from './ports/revocations.ts';
+import { verifyToken } from './verify-token.ts';
+
+/** Seconds beyond its end that a revoked token is kept: for the clocks of replicas. */
+const KEPT_LONGER_SECONDS = 60;
+
+export interface RevocationRequest {
+  readonly token: string;
+  readonly credentials: ClientCredentials;
+  readonly caller: Caller & RequestOrigin;
+}
+
+interface RevokeTokenParts {
+  readonly authenticateClient: ClientAuthentication<ClientCredentials>;
+  readonly revocations: Revocations;
+  readonly keys: VerificationKeys;
+  readonly clock: Clock;
+  readonly auditLog: AuditLog;
+}
+
+/** Takes back an access token, for the client that it was issued to (RFC 7009). */
+export class RevokeToken {
+  readonly #parts: RevokeTokenParts;
+
+  constructor(parts: RevokeTokenParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The client, or an `invalid_client` or `slow_down` refusal, once it is recorded. A token that is malformed, forged, expired or another client's is
+   * left alone, and nothing tells that. Once it resolves, no introspection that begins later calls the token active. Throws what the ports throw.
+   */
+  async execute({ token, credentials, caller }: RevocationRequest): Promise<Result<string, Refusal>> {
+    const { authenticateClient, revocations, keys, clock, auditLog } = this.#parts;
+    const client = await authenticateClient.execute(credentials, caller);
+    const origin = { at: clock.now(), request_id: caller.requestId, remote_address: caller.remoteAddress };
+    if (!client.ok) {
+      const { reason, clientId } = client.problem;
+      const named = clientId !== undefined && { client_id: clientId };
+      await auditLog.record({ event: 'revocation_refused', reason, ...named, ...origin });
+      return client;
+    }
+    const { clientId } = client.value;
+    const verified = await verifyToken(token, keys);
+    if (!verified.ok || verified.value.sub !== clientId || verified.value.exp <= clock.now()) return success(clientId);
+    const { jti: tokenId, exp } = verified.value;
+    await revocations.revoke({ clientId, tokenId, keptUntil: exp + KEPT_LONGER_SECONDS });
+    await auditLog.record({ event: 'token_revoked', client_id: clientId, token_id: tokenId, ...origin });
+    return success(clientId);
+  }
+}
