@@ -8,7 +8,7 @@ import { runProgram } from '../support/program.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest, startServiceUnderTest } from '../support/running-service.ts';
 import { checkRows } from './check.ts';
 import { report } from './report.ts';
-import { JWT_BEARER_ROWS, ROWS } from './rows.ts';
+import { JWT_BEARER_ROWS, REVOCATION_ROWS, ROWS } from './rows.ts';
 import { functionTarget, serverAt } from './targets.ts';
 
 const BASE_URL = 'https://auth.example';
@@ -21,7 +21,9 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'contract-'));
   await writeFile(join(folder, 'clients.json'), JSON.stringify([GOOD_CLIENT]));
   await writeFile(join(folder, 'secret'), `${GOOD_SECRET}\n`);
-  server = await startServiceUnderTest({ environment: { BASE_URL, GRANT_TYPES: 'client_credentials,jwt-bearer' } });
+  server = await startServiceUnderTest({
+    environment: { BASE_URL, GRANT_TYPES: 'client_credentials,jwt-bearer', TOKEN_REVOCATION: 'true' },
+  });
   const settings = {
     CLIENT_REPOSITORY: 'memory',
     CLIENTS_FILE: join(folder, 'clients.json'),
@@ -41,7 +43,7 @@ const problemsOf = (results: Awaited<ReturnType<typeof checkRows>>) =>
 
 describe('the rows of the contract', () => {
   it('hold over a socket', async () => {
-    const rows = [...ROWS, ...JWT_BEARER_ROWS];
+    const rows = [...ROWS, ...JWT_BEARER_ROWS, ...REVOCATION_ROWS];
     const results = await checkRows(rows, { ...GOOD, send: serverAt(new URL(server.url)) });
     expect(problemsOf(results)).toEqual([]);
   });
@@ -82,9 +84,9 @@ describe('npm run contract', () => {
   };
   const client = () => ['--client-id', GOOD.clientId, '--client-secret-file', join(folder, 'secret')];
 
-  it('sends the rows of the grant jwt-bearer if it is told so', async () => {
-    const { code, stdout } = await run(server.url, ...client(), '--jwt-bearer');
-    expect(stdout).toContain(`${ROWS.length + JWT_BEARER_ROWS.length} of`);
+  it('sends the rows of the grant jwt-bearer, and of revocation, if an option asks for them', async () => {
+    const { code, stdout } = await run(server.url, ...client(), '--jwt-bearer', '--revocation');
+    expect(stdout).toContain(`${ROWS.length + JWT_BEARER_ROWS.length + REVOCATION_ROWS.length} of`);
     expect(code).toBe(0);
   });
 

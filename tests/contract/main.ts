@@ -2,17 +2,18 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { checkRows } from './check.ts';
 import { report } from './report.ts';
-import { JWT_BEARER_ROWS, ROWS } from './rows.ts';
+import { JWT_BEARER_ROWS, REVOCATION_ROWS, ROWS } from './rows.ts';
 import { serverAt } from './targets.ts';
 
 // npm run contract -- URL --client-id ID --client-secret-file FILE: checks a token endpoint against the contract.
 
-const USAGE = `npm run contract -- URL --client-id ID --client-secret-file FILE [--token-path PATH] [--jwt-bearer]
+const USAGE = `npm run contract -- URL --client-id ID --client-secret-file FILE [--token-path PATH] [--jwt-bearer] [--revocation]
   [--form table|json|junit]
 
 Sends ${ROWS.length} requests to the server at URL, 4 of them with a wrong secret, and says which rows of the contract hold. URL is https or on
 loopback. The client sends its secret in the body (client_secret_post). Exits with 1 if a row of severity must does not hold.
---jwt-bearer sends ${JWT_BEARER_ROWS.length} more requests, for a server with that grant.
+--jwt-bearer sends ${JWT_BEARER_ROWS.length} more requests, for a server with that grant; --revocation ${REVOCATION_ROWS.length}, for one with
+introspection and revocation.
 `;
 
 function fail(problem: string): never {
@@ -36,6 +37,7 @@ function readArguments() {
         'client-secret-file': { type: 'string' },
         'token-path': { type: 'string', default: '/oauth2/token' },
         'jwt-bearer': { type: 'boolean', default: false },
+        revocation: { type: 'boolean', default: false },
         form: { type: 'string', default: 'table' },
         help: { type: 'boolean', default: false },
       },
@@ -72,7 +74,8 @@ const clientId = values['client-id'] ?? fail('--client-id is missing.');
 const file = values['client-secret-file'] ?? fail('--client-secret-file is missing.');
 const format = report[values.form as keyof typeof report] ?? fail('--form must be table, json or junit.');
 
-const results = await checkRows(values['jwt-bearer'] ? [...ROWS, ...JWT_BEARER_ROWS] : ROWS, {
+const more = [...(values['jwt-bearer'] ? JWT_BEARER_ROWS : []), ...(values.revocation ? REVOCATION_ROWS : [])];
+const results = await checkRows([...ROWS, ...more], {
   send: serverAt(base),
   clientId,
   clientSecret: readSecret(file),

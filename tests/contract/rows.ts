@@ -382,3 +382,66 @@ export const JWT_BEARER_ROWS: readonly Row[] = [
     INVALID_CLIENT,
   ),
 ];
+
+const INTROSPECT = '/oauth2/introspect';
+const REVOKE = '/oauth2/revoke';
+const INACTIVE = { status: 200, fields: { active: /^false$/ }, without: ['sub', 'exp', 'scope', 'client_id'] };
+const WRONG = 'client_id={id}&client_secret=wrong';
+
+/** For servers with introspection and revocation as well. The last rows take the token back. */
+export const REVOCATION_ROWS: readonly Row[] = [
+  row('must', 'RFC 7662 2.2', 'introspection of a token', token(`${CREDENTIALS}&token={token}`, { path: INTROSPECT }), {
+    status: 200,
+    fields: { active: /^true$/ },
+    headers: { 'content-type': /^application\/json/ },
+  }),
+  row(
+    'must',
+    'RFC 7662 2.1',
+    'introspection with a hint',
+    token(`${CREDENTIALS}&token={token}&token_type_hint=refresh_token`, { path: INTROSPECT }),
+    { status: 200, fields: { active: /^true$/ } },
+  ),
+  row(
+    'must',
+    'RFC 7662 2.2',
+    'introspection of what is no token',
+    token(`${CREDENTIALS}&token=a`, { path: INTROSPECT }),
+    INACTIVE,
+  ),
+  row(
+    'must',
+    'RFC 7662 2.1',
+    'introspection without a token',
+    token(CREDENTIALS, { path: INTROSPECT }),
+    INVALID_REQUEST,
+  ),
+  row(
+    'must',
+    'RFC 7662 2.3',
+    'introspection with a wrong secret',
+    token(`${WRONG}&token=a`, { path: INTROSPECT }),
+    INVALID_CLIENT,
+  ),
+  row('must', 'RFC 7009 2.1', 'revocation without a token', token(CREDENTIALS, { path: REVOKE }), INVALID_REQUEST),
+  row(
+    'must',
+    'RFC 7009 2.1',
+    'revocation with a wrong secret',
+    token(`${WRONG}&token=a`, { path: REVOKE }),
+    INVALID_CLIENT,
+  ),
+  row('must', 'RFC 7009 2.2', 'revocation of what is no token', token(`${CREDENTIALS}&token=a`, { path: REVOKE }), {
+    status: 200,
+  }),
+  row('must', 'RFC 7009 2.2', 'revocation of a token', token(`${CREDENTIALS}&token={token}`, { path: REVOKE }), {
+    status: 200,
+  }),
+  row(
+    'must',
+    'RFC 7662 2.2',
+    'introspection of a token that was revoked',
+    token(`${CREDENTIALS}&token={token}`, { path: INTROSPECT }),
+    INACTIVE,
+  ),
+];

@@ -44,7 +44,11 @@ describe('the search path of the role or the URL', () => {
     const quoted = `"${schema.replaceAll('"', '""')}"`;
     await database.query(`create schema ${quoted}`);
     const url = withPath(quoted);
-    expect(await migrateDatabase(url)).toEqual(['Created: clients', 'Created: used_assertions', 'Created: revocations']);
+    expect(await migrateDatabase(url)).toEqual([
+      'Created: clients',
+      'Created: used_assertions',
+      'Created: revocations',
+    ]);
     expect(await migrateDatabase(url)).toEqual([]);
     const clients = clientsInProcess(url);
     expect((await clients(['add', 'one', '--name', 'One', '--scope', 'read', '--cost', '4'])).exitCode).toBe(0);
