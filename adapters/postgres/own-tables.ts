@@ -9,7 +9,7 @@ const USERS: Readonly<Record<string, readonly TableUser[]>> = {
   clients: ['service', 'clients'],
   key_ring: ['service', 'keys'],
   used_assertions: ['service'],
-  revocations: ['service'],
+  revocations: ['service', 'clients'],
 };
 
 /** The tables that this user needs. */

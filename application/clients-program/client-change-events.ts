@@ -9,6 +9,7 @@ import { describeClient } from './describe-client.ts';
 /** What a change did to which client, before and after. Never a secret and never a hash. */
 export function clientChangeEvents(change: ClientChange, common: ChangeMade): readonly ChangeEvent[] {
   if (change.kind === 'client') return eventOf(change, common);
+  if (change.kind === 'tokens') return [{ event: 'client_tokens_revoked', ...common, client_id: change.clientId }];
   const { name: file, sha256 } = change.file;
   return [...pagesOf(change.clients)].map((clients) => {
     const ofFile = { ...common, file, sha256 };

@@ -57,6 +57,7 @@ export type ChangeEvent = ChangeMade &
         readonly after: Partial<RecordedClient>;
       })
     | (OfClient & { readonly event: 'client_removed'; readonly before: RecordedClient })
+    | (OfClient & { readonly event: 'client_tokens_revoked' })
     | (OfFile & {
         readonly event: 'clients_imported';
         readonly added: number;

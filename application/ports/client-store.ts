@@ -84,6 +84,7 @@ export type ReadDetails = (document: unknown) => Result<Partial<ClientDetails>, 
 /** What one transaction changed: a client before and after it, or those of a plan. A new client has no `before`, a removed one no `after`. */
 export type ClientChange =
   | { readonly kind: 'client'; readonly before?: StoredClient; readonly after?: StoredClient }
+  | { readonly kind: 'tokens'; readonly clientId: string }
   | PlanChange;
 
 /** Where a plan comes from. */

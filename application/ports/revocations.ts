@@ -25,7 +25,16 @@ export interface RevocationState {
 export interface Revocations {
   /** Resolves when no reading that begins later misses it. */
   revoke(token: RevokedToken): Promise<void>;
+
+  /** The same for all tokens of a client that were issued until now, and AHEAD_SECONDS longer. */
+  revokeAll(clientId: string): Promise<void>;
   find(token: Pick<RevokedToken, 'clientId' | 'tokenId'>): Promise<RevocationState>;
+}
+
+/** What a program does to the tokens of a client. Throws DependencyUnavailable. */
+export interface ClientTokens {
+  /** Revokes all that were issued until now. False: this database keeps no revoked tokens. */
+  revokeAll(clientId: string): Promise<boolean>;
 }
 
 /** Seconds by which the time in tokens may be ahead of the clock that revokes. */

@@ -41,13 +41,19 @@ export function manageClients(
     if (!audit.ok) return audit;
     const database = databaseOf(environment, readTextFile);
     if (!database.ok) return database;
-    const { openClientStore } = await openPrograms(database.value);
+    const { openClientStore, openClientTokens } = await openPrograms(database.value);
     const recorder = new RecordChanges(audit.value, clientChangeEvents);
     const store = await openClientStore(database.value, recorder);
+    const tokens = await openClientTokens(database.value);
+    const recordRevocation = (clientId: string) => recorder.record({ kind: 'tokens', clientId }, undefined);
     const sources = { clock, generateSecret: randomSecret, ids: new RandomIdGenerator() };
     const hashes = { encodeSecret, matchSecret: bcryptMatcher(hashing.run), secretFiles };
-    const parts = { store, ...hashes, checkRule: checkRule.value, ...sources };
-    return success({ ...createClientManagement(parts), close: () => store.close() });
+    const parts = { store, tokens, recordRevocation, ...hashes, checkRule: checkRule.value, ...sources };
+    const close = async () => {
+      await tokens.close();
+      await store.close();
+    };
+    return success({ ...createClientManagement(parts), close });
   }
 
   // Loaded when it runs, since only this command needs the settings of the service.

@@ -5,12 +5,17 @@ import { openKeyRingDatabase } from '../../adapters/postgres/keys-program/postgr
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { openClientRows } from '../../adapters/postgres/postgres-client-rows.ts';
 import { openUsedAssertions } from '../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts';
-import { openRevocations } from '../../adapters/postgres/token-revocation/postgres-revocations.ts';
+import {
+  openRevocations,
+  openRevocationsDatabase,
+} from '../../adapters/postgres/token-revocation/postgres-revocations.ts';
 import { SqlKeyRing } from '../../adapters/sql/key-directory/sql-key-ring.ts';
 import { SqlKeyRingRecords } from '../../adapters/sql/keys-program/sql-key-ring-records.ts';
 import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { SqlRevocations } from '../../adapters/sql/token-revocation/sql-revocations.ts';
+import { queryable } from '../../adapters/sql/transaction.ts';
+import { problemIn } from '../../domain/problem.ts';
 import { success } from '../../domain/result.ts';
 import type { Storage } from './storage.ts';
 
@@ -39,6 +44,19 @@ export const postgres: Storage = {
     },
     async openKeyRing({ url }, recorder) {
       return new SqlKeyRingRecords(await openKeyRingDatabase(url), recorder);
+    },
+    async openClientTokens({ url }) {
+      const database = await openRevocationsDatabase(url);
+      const revocations = new SqlRevocations(queryable(database));
+      const revokeAll = (clientId: string) =>
+        revocations.revokeAll(clientId).then(
+          () => true,
+          (fault: unknown) => {
+            if (problemIn(Object(fault).cause)?.code !== 'table_missing') throw fault;
+            return false;
+          },
+        );
+      return { revokeAll, close: () => database.close() };
     },
     async migrate({ url }, options) {
       return success({ done: await migrateDatabase(url, { created: [KEY_RING], ...options }), hasRoles: true });

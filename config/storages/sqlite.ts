@@ -50,6 +50,18 @@ export const sqlite: Storage = {
     async openKeyRing({ file }, recorder) {
       return new SqlKeyRingRecords(keyRingFile(keyRingFileOf(file)), recorder);
     },
+    async openClientTokens({ file }) {
+      const path = keyRingFileOf(file);
+      const revocations = new SqlRevocations({ ...queryable(keyRingFile(path)), count: 'count' });
+      return {
+        // A service that keeps keys, or revoked tokens, creates it.
+        async revokeAll(clientId) {
+          if (existsSync(path)) await revocations.revokeAll(clientId);
+          return existsSync(path);
+        },
+        close: async () => {},
+      };
+    },
     async migrate({ file }, { grantTo, dryRun }) {
       if (grantTo !== undefined) return failure('--grant-to: a file has no roles; its owner and group decide.');
       return success({ done: migrateFile(file, dryRun), hasRoles: false });

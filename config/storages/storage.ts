@@ -10,7 +10,7 @@ import type { Dependency } from '../../application/ports/health-check.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { KeyRingChange, KeyRingRecords } from '../../application/ports/key-ring-records.ts';
 import type { KeyRingStore } from '../../application/ports/key-ring-store.ts';
-import type { Revocations } from '../../application/ports/revocations.ts';
+import type { ClientTokens, Revocations } from '../../application/ports/revocations.ts';
 import type { UsedAssertions } from '../../application/ports/used-assertions.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import type { Result } from '../../domain/result.ts';
@@ -68,6 +68,7 @@ interface Closable {
 export interface StoragePrograms {
   openClientStore(place: Place, recorder: ChangeRecorder<ClientChange>): Promise<ClientStore & Closable>;
   openKeyRing(place: Place, recorder: ChangeRecorder<readonly KeyRingChange[]>): Promise<KeyRingRecords & Closable>;
+  openClientTokens(place: Place): Promise<ClientTokens & Closable>;
   /** Fails with what is wrong with the options. */
   migrate(place: Place, options: MigrateOptions): Promise<Result<Migrated, string>>;
 }

@@ -42,6 +42,9 @@ import { REGISTERED_CLIENT } from '../support/registered-client.ts';
 import { secretEdit } from '../support/secret-edit.ts';
 import { openSqliteStore, type SqliteStore } from '../support/sqlite-file.ts';
 
+/** A deployment that takes no tokens back. */
+const NO_TOKENS = { tokens: { revokeAll: async () => false }, recordRevocation: () => {} };
+
 /** Of the test that runs, if it needs one. */
 let store: SqliteStore;
 const opened: SqliteStore[] = [];
@@ -88,7 +91,7 @@ describe('how clients are managed', () => {
     const clock = new FixedClock();
     const sources = { clock, generateSecret: randomSecret, ids };
     const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
-    const parts = { store, ...hashes, checkRule: weaknessByName, ...sources };
+    const parts = { store, ...NO_TOKENS, ...hashes, checkRule: weaknessByName, ...sources };
     const management = createClientManagement(parts);
     return {
       store,
@@ -328,7 +331,7 @@ describe('how credentials are managed', () => {
     await openStore();
     const sources = { clock, generateSecret: randomSecret, ids };
     const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
-    use = createClientManagement({ store, ...hashes, checkRule: weaknessByName, ...sources });
+    use = createClientManagement({ store, ...NO_TOKENS, ...hashes, checkRule: weaknessByName, ...sources });
   });
 
   async function columnOf(clientId = 'c'): Promise<string | undefined> {

@@ -74,6 +74,18 @@ export function describeRevocations(
       expect(await find('many', 'later')).toEqual({ isRevoked: true, issuedUntil });
     });
 
+    it('revokes all tokens of a client at once, and forgets nothing of that', async () => {
+      await revoke('a', 'one');
+      await revoke('b', 'one');
+      await revocations.revokeAll('a');
+      const { issuedUntil = 0 } = await find('a', 'never seen');
+      expect(Math.abs(issuedUntil - AHEAD_SECONDS - under.now())).toBeLessThan(60);
+      await revoke('a', 'later');
+      await revocations.revokeAll('a');
+      expect((await find('a', 'later')).issuedUntil).toBeGreaterThanOrEqual(issuedUntil);
+      expect(await find('b', 'never seen')).toEqual(NOTHING);
+    });
+
     it('does the same to the client with the most where there are too many of all', async () => {
       await under.close();
       await open({ perClient: 1_000, total: 120 });

@@ -176,6 +176,7 @@ const EVENTS: { readonly [Kind in Event['event']]: Extract<Event, { readonly eve
     after: { state: 'disabled' },
   },
   client_removed: { event: 'client_removed', ...CHANGE, client_id: 'billing', before: CLIENT },
+  client_tokens_revoked: { event: 'client_tokens_revoked', ...CHANGE, client_id: 'billing' },
   clients_applied: {
     event: 'clients_applied',
     ...CHANGE,

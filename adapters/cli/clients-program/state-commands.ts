@@ -1,9 +1,14 @@
+import { setTimeout } from 'node:timers/promises';
+import { AHEAD_SECONDS } from '../../../application/ports/revocations.ts';
 import { JSON_OPTION } from '../command-program.ts';
 import { outputOf } from '../text-table.ts';
 import { accepted, type ClientCommand, PROGRAM_NAME } from './client-command.ts';
 import { clientOutput, registrationOf } from './client-output.ts';
 
-/** `show`, `disable`, `enable` and `remove`. */
+/** What becomes of the tokens of a client. */
+const HELD = 'Its tokens are inactive for introspection; who checks them alone accepts them until they expire.';
+
+/** `show`, `disable`, `enable`, `remove` and `revoke-tokens`. */
 export const STATE_COMMANDS: readonly ClientCommand[] = [
   {
     usage: 'show <client-id>',
@@ -20,8 +25,7 @@ export const STATE_COMMANDS: readonly ClientCommand[] = [
   {
     ...stateCommand('disable', 'disabled', 'was disabled already; nothing was changed.'),
     summary: 'refuse a client until it is enabled again',
-    description:
-      'Locks the client: it gets no token from the next request on. It keeps its secret for enable. Tokens that it holds stay valid until they expire.',
+    description: `Locks the client: it gets no token from the next request on. It keeps its secret for enable. ${HELD}`,
   },
   {
     ...stateCommand('enable', 'enabled', 'was not disabled; nothing was changed.'),
@@ -31,8 +35,7 @@ export const STATE_COMMANDS: readonly ClientCommand[] = [
   {
     usage: 'remove <client-id>',
     summary: 'delete a client',
-    description:
-      'Deletes a client with its secret; only add brings it back. Tokens that it holds stay valid until they expire.',
+    description: `Deletes a client with its secret; only add brings it back. ${HELD}`,
     examples: [`${PROGRAM_NAME} remove billing`, `${PROGRAM_NAME} remove billing --yes`],
     options: [JSON_OPTION],
     asks: (_options, clientId) => `Delete client ${clientId} with all its secrets and keys?`,
@@ -40,6 +43,22 @@ export const STATE_COMMANDS: readonly ClientCommand[] = [
       const clients = await open();
       const removed = await accepted(clientId, clients.removeClient(clientId));
       yield outputOf({ ...registrationOf(removed), state: 'removed' }, [`Client ${clientId} is removed.`]);
+    },
+  },
+  {
+    usage: 'revoke-tokens <client-id>',
+    summary: 'take back all tokens of a client',
+    description: `Takes back all tokens that a client holds; it stays registered, and gets new ones. ${HELD} Ends after three seconds, when new tokens count.`,
+    examples: [`${PROGRAM_NAME} revoke-tokens billing`, `${PROGRAM_NAME} revoke-tokens billing --yes`],
+    options: [JSON_OPTION],
+    asks: (_options, clientId) => `Take back all tokens of client ${clientId}?`,
+    async *run({ open }, _options, clientId = '') {
+      const clients = await open();
+      await accepted(clientId, clients.revokeTokens(clientId));
+      await setTimeout((AHEAD_SECONDS + 1) * 1_000);
+      yield outputOf({ client_id: clientId }, [
+        `The tokens of client ${clientId} are revoked. Those that it gets from now on count.`,
+      ]);
     },
   },
 ];

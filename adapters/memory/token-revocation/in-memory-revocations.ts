@@ -35,8 +35,7 @@ export class InMemoryRevocations implements Revocations {
   }
 
   async revoke({ clientId, tokenId, keptUntil }: RevokedToken): Promise<void> {
-    const found = this.#clients.get(clientId) ?? { tokens: new Map(), keptUntil: 0 };
-    this.#clients.set(clientId, found);
+    const found = this.#of(clientId);
     if (!found.tokens.has(tokenId)) this.#total += 1;
     found.tokens.set(tokenId, keptUntil);
     if (found.tokens.size > this.#limits.perClient) this.#removeEnded(clientId, found);
@@ -46,6 +45,16 @@ export class InMemoryRevocations implements Revocations {
     if (this.#total <= this.#limits.total) return;
     const [most] = [...this.#clients.values()].sort((one, other) => other.tokens.size - one.tokens.size);
     if (most !== undefined) this.#revokeAll(most);
+  }
+
+  async revokeAll(clientId: string): Promise<void> {
+    this.#revokeAll(this.#of(clientId));
+  }
+
+  #of(clientId: string): OfClient {
+    const found = this.#clients.get(clientId) ?? { tokens: new Map(), keptUntil: 0 };
+    this.#clients.set(clientId, found);
+    return found;
   }
 
   #revokeAll(ofClient: OfClient): void {

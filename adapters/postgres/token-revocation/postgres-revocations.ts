@@ -1,7 +1,9 @@
+import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { ConnectionOptions } from '../connection.ts';
 import type { DatabaseLog } from '../database-log.ts';
 import { DATABASE_TIME } from '../database-time.ts';
-import { SQLSTATE, TableUnusable } from '../fault.ts';
+import { loggableFault, SQLSTATE, TableUnusable } from '../fault.ts';
+import { openProgramDatabase } from '../program-database.ts';
 import { REVOCATIONS } from '../revocation-table.ts';
 import { alwaysReady, openTable } from '../table.ts';
 
@@ -23,4 +25,20 @@ export async function openRevocations(options: Omit<ConnectionOptions, 'poolSize
   const query = <Row>(text: string, values: readonly (string | null)[] = []) =>
     table.runner.run<Row>({ text, values: [...values] });
   return { time: DATABASE_TIME, count: 'pg_catalog.count', query, dependency: alwaysReady(table, () => {}) };
+}
+
+/** The same table for a program. */
+export async function openRevocationsDatabase(url: string) {
+  const { connect, close } = await openProgramDatabase(url, REVOCATIONS, { poolSize: 1 });
+  return {
+    time: DATABASE_TIME,
+    count: 'pg_catalog.count',
+    async connect() {
+      const connection = await connect();
+      return { ...connection, begin: () => connection.begin('begin') };
+    },
+    faultOf: (fault: unknown) =>
+      fault instanceof DependencyUnavailable ? fault : new DependencyUnavailable('revocations', loggableFault(fault)),
+    close,
+  };
 }

@@ -54,8 +54,7 @@ export class SqlRevocations implements Revocations {
   }
 
   async revoke({ clientId, tokenId, keptUntil }: RevokedToken): Promise<void> {
-    const { now } = this.#table.time;
-    await this.#table.query(`delete from revocations where kept_until < ${now} - ${LONGER_SECONDS}`);
+    await this.#deleteEnded();
     await this.#table.query(
       `insert into revocations (client_id, token_id, kept_until) values ($1, $2, cast($3 as bigint))
         on conflict (client_id, token_id) do nothing`,
@@ -66,13 +65,14 @@ export class SqlRevocations implements Revocations {
       `select token_id from revocations where client_id = $1 and token_id <> '${ALL}' limit ${perClient + 1}`,
       [clientId],
     );
-    if (rows.length > perClient) await this.#revokeAll(clientId);
+    if (rows.length > perClient) await this.revokeAll(clientId);
     else await this.#boundTotal();
   }
 
   /** First the revocation of all, then the single ones are not needed any more. */
-  async #revokeAll(clientId: string): Promise<void> {
+  async revokeAll(clientId: string): Promise<void> {
     const { now } = this.#table.time;
+    await this.#deleteEnded();
     await this.#table.query(
       `insert into revocations (client_id, token_id, issued_until, kept_until)
         values ($1, '${ALL}', ${now} + ${AHEAD_SECONDS}, ${now} + ${KEPT_SECONDS})
@@ -81,6 +81,11 @@ export class SqlRevocations implements Revocations {
       [clientId],
     );
     await this.#table.query(`delete from revocations where client_id = $1 and token_id <> '${ALL}'`, [clientId]);
+  }
+
+  async #deleteEnded(): Promise<void> {
+    const { now } = this.#table.time;
+    await this.#table.query(`delete from revocations where kept_until < ${now} - ${LONGER_SECONDS}`);
   }
 
   async #boundTotal(): Promise<void> {
@@ -96,7 +101,7 @@ export class SqlRevocations implements Revocations {
       `select client_id as "clientId" from revocations where token_id <> '${ALL}' group by client_id
         order by ${count}(*) desc limit 1`,
     );
-    if (most !== undefined) await this.#revokeAll(most.clientId);
+    if (most !== undefined) await this.revokeAll(most.clientId);
   }
 
   async #findAll(asked: readonly AskedToken[]): Promise<readonly RevocationState[]> {

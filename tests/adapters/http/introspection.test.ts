@@ -5,6 +5,7 @@ import { DependencyUnavailable } from '../../../application/ports/dependency-una
 import { PARTS } from '../../../config/parts.ts';
 import { manageClients } from '../../../config/programs/clients-program.ts';
 import { readSettings } from '../../../config/settings/settings.ts';
+import { auditLinesIn } from '../../support/audit-lines.ts';
 import { FixedClock } from '../../support/fixed-clock.ts';
 import { type FormFields, getAccessToken, requestToken, send } from '../../support/http.ts';
 import { problemsIn } from '../../support/problems.ts';
@@ -289,7 +290,7 @@ describe('the revocation endpoint', () => {
     await using other = await startServiceUnderTest({
       environment: ON,
       clients: CLIENTS,
-      override: (core) => core.registerInstance(PARTS.revocations, { find: away, revoke: away }),
+      override: (core) => core.registerInstance(PARTS.revocations, { find: away, revoke: away, revokeAll: away }),
     });
     const token = await getAccessToken(other.url, 'caller', GOOD_SECRET);
     for (const path of ['/oauth2/revoke', '/oauth2/introspect']) {
@@ -342,7 +343,7 @@ describe('a token', () => {
     expect(await isActive()).toBe(false);
   });
 
-  it('is inactive as soon as its client is disabled or removed, also that of a caller, and active once it is enabled', async () => {
+  it('is inactive as soon as its client is disabled or removed, also that of a caller, and stays so', async () => {
     await using file = await createSqliteFile();
     const settings = { DATABASE_FILE: file.path };
     const clients = (...args: readonly string[]) => runInProcess(manageClients, args, settings);
@@ -353,7 +354,8 @@ describe('a token', () => {
     const secrets = { caller: await add('caller'), api: await add('api', '--audiences', `${API},urn:b`) };
     const environment = { ...ON, CLIENT_REPOSITORY: 'sqlite', ...settings, CLIENTS_FILE: '', ...SEALED_KEYS };
     await using service = await startServiceUnderTest({ environment });
-    const token = await getAccessToken(service.url, 'caller', secrets.caller);
+    const tokenNow = () => getAccessToken(service.url, 'caller', secrets.caller);
+    let token = await tokenNow();
     const authorization = `Bearer ${await getAccessToken(service.url, 'api', secrets.api)}`;
     const ask = (headers: Record<string, string> = { authorization }) => introspect(service.url, { token }, headers);
     const isActive = async () => (await ask()).json()['active'];
@@ -361,10 +363,20 @@ describe('a token', () => {
     await clients('disable', 'caller');
     expect(await isActive()).toBe(false);
     await clients('enable', 'caller');
+    expect(await isActive()).toBe(false);
+    const done = await clients('revoke-tokens', 'caller', '--yes');
+    expect(done).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('Those that it gets from now on count.'),
+    });
+    expect(auditLinesIn(done.stderr)).toMatchObject([{ event: 'client_tokens_revoked', client_id: 'caller' }]);
+    token = await tokenNow();
     expect(await isActive()).toBe(true);
     await clients('remove', 'caller', '--yes');
     expect(await isActive()).toBe(false);
-    await clients('disable', 'api');
+    expect(await clients('revoke-tokens', 'caller', '--yes')).toMatchObject({ exitCode: 1 });
+    // By another application, in the table.
+    file.run("update clients set client_secret = '!' || client_secret where client_id = 'api'");
     const refused = await ask();
     expect([refused.status, refused.json()]).toEqual([401, { error: 'invalid_token' }]);
     expect(logLineOf(service, refused)).toMatchObject({ reason: 'token_client_inactive', client_id: 'api' });
