@@ -55,7 +55,7 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
   grant_refused:
     'The assertion is right, but its client may not use this grant (its field grant_types), or the request authenticates as another client beside it. Change the registration, or have the caller leave its client authentication out.',
   introspections_exhausted:
-    'This client asked about more tokens in a second than INTROSPECTIONS_PER_SECOND allows. Have it keep answers for a few seconds, or raise the setting.',
+    'This client asked about, or revoked, more tokens in a second than INTROSPECTIONS_PER_SECOND allows. Have it keep answers for a few seconds, or raise the setting.',
   attempts_exhausted:
     'Too many attempts with a wrong secret for this client id came from this address in the last minute. Find the caller with the wrong secret; right secrets work again within 5 s after it stops.',
   scope_malformed:

@@ -1,7 +1,8 @@
-import type { Refusal } from '../domain/refusal.ts';
+import { type Refusal, refused } from '../domain/refusal.ts';
 import { type Result, success } from '../domain/result.ts';
 import type { AuditLog } from './ports/audit-log.ts';
 import type { Caller, RequestOrigin } from './ports/caller.ts';
+import type { CallerBudget } from './ports/caller-budget.ts';
 import type { ClientAuthentication, ClientCredentials } from './ports/client-credentials.ts';
 import type { Clock } from './ports/clock.ts';
 import type { VerificationKeys } from './ports/key-provider.ts';
@@ -19,7 +20,8 @@ export interface RevocationRequest {
 
 interface RevokeTokenParts {
   readonly authenticateClient: ClientAuthentication<ClientCredentials>;
-  readonly revocations: Revocations;
+  readonly revocations: Pick<Revocations, 'revoke'>;
+  readonly budget: CallerBudget;
   readonly keys: VerificationKeys;
   readonly clock: Clock;
   readonly auditLog: AuditLog;
@@ -38,7 +40,7 @@ export class RevokeToken {
    * left alone, and nothing tells that. Once it resolves, no introspection that begins later calls the token active. Throws what the ports throw.
    */
   async execute({ token, credentials, caller }: RevocationRequest): Promise<Result<string, Refusal>> {
-    const { authenticateClient, revocations, keys, clock, auditLog } = this.#parts;
+    const { authenticateClient, revocations, budget, keys, clock, auditLog } = this.#parts;
     const client = await authenticateClient.execute(credentials, caller);
     const origin = { at: clock.now(), request_id: caller.requestId, remote_address: caller.remoteAddress };
     if (!client.ok) {
@@ -48,6 +50,7 @@ export class RevokeToken {
       return client;
     }
     const { clientId } = client.value;
+    if (!budget.take(clientId)) return refused('introspections_exhausted', clientId);
     const verified = await verifyToken(token, keys);
     if (!verified.ok || verified.value.sub !== clientId || verified.value.exp <= clock.now()) return success(clientId);
     const { jti: tokenId, exp } = verified.value;

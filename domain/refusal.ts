@@ -79,7 +79,7 @@ export const REASONS = {
   },
   introspections_exhausted: {
     code: 'slow_down',
-    description: 'this client asks about more tokens in a second than it may: try again later',
+    description: 'this client asks about, or revokes, more tokens in a second than it may: try again later',
   },
   scope_malformed: {
     code: 'invalid_scope',

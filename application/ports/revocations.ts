@@ -29,6 +29,9 @@ export interface Revocations {
   /** The same for all tokens of a client that were issued until now, and AHEAD_SECONDS longer. */
   revokeAll(clientId: string): Promise<void>;
   find(token: Pick<RevokedToken, 'clientId' | 'tokenId'>): Promise<RevocationState>;
+
+  /** How many are kept, as this process has counted last, and may be. */
+  readonly load: { readonly revoked: number; readonly max: number };
 }
 
 /** What a program does to the tokens of a client. Throws DependencyUnavailable. */

@@ -40,12 +40,12 @@ function revocationRoutes(settings: Settings, core: Core, revocations: Revocatio
     clock: core.resolve(PARTS.tokenClock),
     auditLog: core.resolve(PARTS.auditLog),
     revocations,
+    budget,
   };
   const introspectToken = new IntrospectToken({
     ...parts,
     authorizeRequest: core.resolve(PARTS.authorizeRequest),
     clients: core.resolve(PARTS.clientRepository),
-    budget,
     issuer: settings.TOKEN_ISSUER,
     leewaySeconds: leewaySeconds(settings),
     scopeForAll: settings.INTROSPECTION_SCOPE,
@@ -61,6 +61,10 @@ function revocationRoutes(settings: Settings, core: Core, revocations: Revocatio
       introspectionRoute({ ...endpoint, introspectToken }),
       revocationRoute({ ...endpoint, revokeToken: new RevokeToken(parts) }),
     ],
-    metrics: (values) => values.gauge('auth_introspection_callers', budget.callers, CALLERS_MAX),
+    metrics(values) {
+      const { revoked, max } = revocations.load;
+      values.gauge('auth_introspection_callers', budget.callers, CALLERS_MAX);
+      values.gauge('auth_revoked_tokens', revoked, max);
+    },
   };
 }

@@ -70,7 +70,7 @@ export const FEATURE_GROUPS = {
         .describe('the scope with which a client may ask about every token'),
       INTROSPECTIONS_PER_SECOND: wholeNumber(0, 100_000)
         .default(200)
-        .describe('how many tokens a client may ask about in a second, at each replica. `0` is no limit'),
+        .describe('how many tokens a client may ask about or revoke in a second, at each replica. `0` is no limit'),
     },
     rules(given) {
       const { TOKEN_REVOCATION: isOn, CLIENT_REPOSITORY: repository, KEY_DIRECTORY: keys, KEY_FILE: keyFile } = given;

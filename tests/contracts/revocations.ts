@@ -37,6 +37,7 @@ export function describeRevocations(
       await revoke('a', 'one');
       await revoke('a', 'one');
       expect(await find('a', 'one')).toEqual({ isRevoked: true, issuedUntil: undefined });
+      expect(revocations.load).toEqual({ revoked: 1, max: REVOCATIONS_LIMITS.total });
       for (const [client, token] of [
         ['a', 'two'],
         ['b', 'one'],

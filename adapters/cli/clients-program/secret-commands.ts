@@ -64,6 +64,7 @@ export const ROTATE_COMMAND: ClientCommand<RotateOptions> = {
 interface NamedOptions extends CostOptions, ExpiryOptions {
   readonly name?: string;
   readonly withoutId?: true;
+  readonly revokeTokens?: true;
 }
 
 /** `secrets add`, `secrets list` and `secrets remove`: the two secrets that a client may have. */
@@ -112,12 +113,19 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
       `${PROGRAM_NAME} secrets remove billing Xb3kQ9aLw2`,
       `${PROGRAM_NAME} secrets remove billing --without-id`,
     ],
-    options: [new Option('--without-id', 'the secret without an id, which is in the table clients'), JSON_OPTION],
-    async *run({ open }, { withoutId }, clientId = '', secretId) {
+    options: [
+      new Option('--without-id', 'the secret without an id, which is in the table clients'),
+      new Option('--revoke-tokens', 'take back all tokens of the client too, as revoke-tokens does'),
+      JSON_OPTION,
+    ],
+    async *run({ open }, { withoutId, revokeTokens }, clientId = '', secretId) {
       if ((secretId === undefined) !== (withoutId === true)) {
         throw new Problem(EXIT.usage, 'Give either the id of a secret or --without-id.');
       }
-      yield changed(await open(), clientId, { remove: [{ secret_id: secretId }] }, 'has lost this secret');
+      const clients = await open();
+      const done = await changed(clients, clientId, { remove: [{ secret_id: secretId }] }, 'has lost this secret');
+      if (revokeTokens) await accepted(clientId, clients.revokeTokens(clientId));
+      yield done;
     },
   },
 ];

@@ -29,6 +29,10 @@ export class InMemoryRevocations implements Revocations {
     this.#limits = limits;
   }
 
+  get load() {
+    return { revoked: this.#total, max: this.#limits.total };
+  }
+
   async find({ clientId, tokenId }: Pick<RevokedToken, 'clientId' | 'tokenId'>): Promise<RevocationState> {
     const found = this.#clients.get(clientId);
     return { isRevoked: found?.tokens.has(tokenId) ?? false, issuedUntil: found?.issuedUntil };

@@ -43,10 +43,15 @@ export class SqlRevocations implements Revocations {
   readonly #limits: typeof REVOCATIONS_LIMITS;
   readonly #batches = new Batches((asked: readonly AskedToken[]) => this.#findAll(asked), { max: FOUND_AT_ONCE });
   #uncounted = COUNTED_EVERY;
+  #total = 0;
 
   constructor(table: RevocationTable, limits = REVOCATIONS_LIMITS) {
     this.#table = table;
     this.#limits = limits;
+  }
+
+  get load() {
+    return { revoked: this.#total, max: this.#limits.total };
   }
 
   find(token: AskedToken): Promise<RevocationState> {
@@ -96,7 +101,8 @@ export class SqlRevocations implements Revocations {
     const [all] = await this.#table.query<{ readonly total: string | number }>(
       `select ${count}(*) as "total" from revocations`,
     );
-    if (Number(all?.total) < this.#limits.total) return;
+    this.#total = Number(all?.total);
+    if (this.#total < this.#limits.total) return;
     const [most] = await this.#table.query<{ readonly clientId: string }>(
       `select client_id as "clientId" from revocations where token_id <> '${ALL}' group by client_id
         order by ${count}(*) desc limit 1`,

@@ -290,7 +290,13 @@ describe('the revocation endpoint', () => {
     await using other = await startServiceUnderTest({
       environment: ON,
       clients: CLIENTS,
-      override: (core) => core.registerInstance(PARTS.revocations, { find: away, revoke: away, revokeAll: away }),
+      override: (core) =>
+        core.registerInstance(PARTS.revocations, {
+          find: away,
+          revoke: away,
+          revokeAll: away,
+          load: { revoked: 0, max: 1 },
+        }),
     });
     const token = await getAccessToken(other.url, 'caller', GOOD_SECRET);
     for (const path of ['/oauth2/revoke', '/oauth2/introspect']) {
@@ -434,11 +440,20 @@ describe('a token', () => {
     expect(refused[0]?.json()['error']).toBe('slow_down');
     expect(refused[0]?.headers['retry-after']).toBe('1');
     expect((await ask('auditor')).status).toBe(200);
+    const revoking = Array.from({ length: 8 }, () =>
+      introspect(service.url, { token: 'x', ...credentialsOf('stranger') }, {}, '/oauth2/revoke'),
+    );
+    expect(
+      (await Promise.all(revoking))
+        .map(({ status }) => status)
+        .toSorted()
+        .at(-1),
+    ).toBe(429);
     expect(
       (await requestToken(service.url, { grant_type: 'client_credentials', ...credentialsOf('api') })).status,
     ).toBe(200);
     expect((await service.container.resolve(PARTS.processMetrics).exposition()).text).toMatch(
-      /^auth_introspection_callers 2$/m,
+      /^auth_introspection_callers 3$/m,
     );
   });
 });
