@@ -26,18 +26,18 @@ export interface Revocations {
   /** Resolves when no reading that begins later misses it. */
   revoke(token: RevokedToken): Promise<void>;
 
-  /** The same for all tokens of a client that were issued until now, and AHEAD_SECONDS longer. */
-  revokeAll(clientId: string): Promise<void>;
+  /** The same for all tokens of these clients, each named once, that were issued until now, and AHEAD_SECONDS longer. */
+  revokeAll(clientIds: readonly string[]): Promise<void>;
   find(token: Pick<RevokedToken, 'clientId' | 'tokenId'>): Promise<RevocationState>;
 
   /** How many are kept, as this process has counted last, and may be. */
   readonly load: { readonly revoked: number; readonly max: number };
 }
 
-/** What a program does to the tokens of a client. Throws DependencyUnavailable. */
+/** What a program does to the tokens of clients. Throws DependencyUnavailable. */
 export interface ClientTokens {
   /** Revokes all that were issued until now. False: this database keeps no revoked tokens. */
-  revokeAll(clientId: string): Promise<boolean>;
+  revokeAll(clientIds: readonly string[]): Promise<boolean>;
 }
 
 /** Seconds by which the time in tokens may be ahead of the clock that revokes. */

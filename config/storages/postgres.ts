@@ -48,8 +48,8 @@ export const postgres: Storage = {
     async openClientTokens({ url }) {
       const database = await openRevocationsDatabase(url);
       const revocations = new SqlRevocations(queryable(database));
-      const revokeAll = (clientId: string) =>
-        revocations.revokeAll(clientId).then(
+      const revokeAll = (clientIds: readonly string[]) =>
+        revocations.revokeAll(clientIds).then(
           () => true,
           (fault: unknown) => {
             if (problemIn(Object(fault).cause)?.code !== 'table_missing') throw fault;

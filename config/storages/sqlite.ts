@@ -55,8 +55,8 @@ export const sqlite: Storage = {
       const revocations = new SqlRevocations({ ...queryable(keyRingFile(path)), count: 'count' });
       return {
         // A service that keeps keys, or revoked tokens, creates it.
-        async revokeAll(clientId) {
-          if (existsSync(path)) await revocations.revokeAll(clientId);
+        async revokeAll(clientIds) {
+          if (existsSync(path)) await revocations.revokeAll(clientIds);
           return existsSync(path);
         },
         close: async () => {},

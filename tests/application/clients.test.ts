@@ -86,12 +86,12 @@ describe('how clients are managed', () => {
     use = useCases();
   });
 
-  function useCases() {
+  function useCases(more: Pick<Parameters<typeof createClientManagement>[0], keyof typeof NO_TOKENS> = NO_TOKENS) {
     const ids = new RandomIdGenerator();
     const clock = new FixedClock();
     const sources = { clock, generateSecret: randomSecret, ids };
     const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
-    const parts = { store, ...NO_TOKENS, ...hashes, checkRule: weaknessByName, ...sources };
+    const parts = { store, ...more, ...hashes, checkRule: weaknessByName, ...sources };
     const management = createClientManagement(parts);
     return {
       store,
@@ -138,6 +138,38 @@ describe('how clients are managed', () => {
       const before = await storedSecret();
       expect(await use.add({ ...NEW, clientName: 'Another' })).toEqual({ ok: false, problem: 'client_id_taken' });
       expect(await storedSecret()).toBe(before);
+    });
+  });
+
+  describe('the tokens of a client', () => {
+    it('are taken back when it is disabled or removed, also by an apply, and when an operator asks for it', async () => {
+      const [revoked, recorded]: string[][] = [[], []];
+      const tokens = {
+        async revokeAll(clientIds: readonly string[]) {
+          revoked?.push(...clientIds);
+          return true;
+        },
+      };
+      const { add, management } = useCases({ tokens, recordRevocation: (clientId) => recorded?.push(clientId) });
+      for (const clientId of ['c', 'd', 'e']) await add({ ...NEW, clientId });
+      expect(await management.changeClient('c', { state: 'disabled' })).toMatchObject({ ok: true });
+      expect(await management.changeClient('c', { state: 'enabled' })).toMatchObject({ ok: true });
+      expect(await management.revokeTokens('c')).toEqual({ ok: true, value: undefined });
+      expect(await management.revokeTokens('nobody')).toEqual(UNKNOWN);
+      expect(await management.removeClient('d')).toMatchObject({ ok: true });
+      expect(await management.removeClient('d')).toEqual(UNKNOWN);
+      expect([revoked, recorded]).toEqual([['c', 'c', 'd'], ['c']]);
+      await store.change('e', ({ details }) => success({ details: { ...details, owner: 'team' } }));
+      const options = { cost: COST, existing: 'match', owner: 'team', others: 'remove' } as const;
+      const planned = await management.planClients((async function* () {})(), options);
+      if (!planned.ok) throw new Error('no plan');
+      expect(await planned.value.apply({ name: 'clients.json', sha256: '0'.repeat(64) })).toMatchObject({ ok: true });
+      expect(revoked).toEqual(['c', 'c', 'd', 'e']);
+    });
+
+    it('are not taken back where the database keeps none', async () => {
+      await use.add(NEW);
+      expect(await use.management.revokeTokens('c')).toEqual({ ok: false, problem: 'revocation_unknown' });
     });
   });
 

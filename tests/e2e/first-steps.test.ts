@@ -88,6 +88,33 @@ describe('examples/node/locations-server.js', () => {
   });
 });
 
+describe('examples/node/locations-server.js with introspection', () => {
+  it('refuses a token that was taken back at once, and answers 503 while the service does not say', async () => {
+    const service = await startServiceUnderTest({
+      environment: { PUBLIC_METADATA: 'true', TOKEN_REVOCATION: 'true' },
+      clients: [GOOD_CLIENT, { ...GOOD_CLIENT, client_id: 'api', audiences: [GOOD_CLIENT.client_id] }],
+    });
+    await using program = runProgram('examples/node/locations-server.js', {
+      PORT: '0',
+      JWKS_URI: `${service.url}/oauth2/jwks`,
+      TOKEN_ISSUER: 'http://issuer.test',
+      INTROSPECTION_URI: `${service.url}/oauth2/introspect`,
+      CLIENT_ID: 'api',
+      CLIENT_SECRET: GOOD_SECRET,
+    });
+    const [, own] = await program.printed(/listening on port (\d+)/);
+    const token = await getAccessToken(service.url, GOOD_CLIENT.client_id, GOOD_SECRET);
+    const headers = { authorization: `Bearer ${token}` };
+    const use = async () => (await send(`http://127.0.0.1:${own}`, '/v1/locations/PAR_FR', { headers })).status;
+    expect(await use()).toBe(200);
+    const body = new URLSearchParams({ token, client_id: GOOD_CLIENT.client_id, client_secret: GOOD_SECRET });
+    expect((await fetch(`${service.url}/oauth2/revoke`, { method: 'POST', body })).status).toBe(200);
+    expect(await use()).toBe(401);
+    await service.stop();
+    expect(await use()).toBe(503);
+  });
+});
+
 describe('a web server that calls the service as a function', () => {
   const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
   const FORM = { grant_type: 'client_credentials', client_id: 'demo-client', client_secret: 'demo-secret' };

@@ -51,8 +51,8 @@ export class InMemoryRevocations implements Revocations {
     if (most !== undefined) this.#revokeAll(most);
   }
 
-  async revokeAll(clientId: string): Promise<void> {
-    this.#revokeAll(this.#of(clientId));
+  async revokeAll(clientIds: readonly string[]): Promise<void> {
+    for (const id of clientIds) this.#revokeAll(this.#of(id));
   }
 
   #of(clientId: string): OfClient {

@@ -31,6 +31,9 @@ const ALL = '';
 /** The most look-ups of one statement. */
 const FOUND_AT_ONCE = 64;
 
+/** The most clients of one statement. */
+const REVOKED_AT_ONCE = 500;
+
 /** All rows are counted after so many revocations of this process. */
 const COUNTED_EVERY = 100;
 
@@ -70,22 +73,27 @@ export class SqlRevocations implements Revocations {
       `select token_id from revocations where client_id = $1 and token_id <> '${ALL}' limit ${perClient + 1}`,
       [clientId],
     );
-    if (rows.length > perClient) await this.revokeAll(clientId);
+    if (rows.length > perClient) await this.revokeAll([clientId]);
     else await this.#boundTotal();
   }
 
   /** First the revocation of all, then the single ones are not needed any more. */
-  async revokeAll(clientId: string): Promise<void> {
+  async revokeAll(clientIds: readonly string[]): Promise<void> {
     const { now } = this.#table.time;
     await this.#deleteEnded();
-    await this.#table.query(
-      `insert into revocations (client_id, token_id, issued_until, kept_until)
-        values ($1, '${ALL}', ${now} + ${AHEAD_SECONDS}, ${now} + ${KEPT_SECONDS})
-        on conflict (client_id, token_id) do update set issued_until = excluded.issued_until, kept_until = excluded.kept_until
-          where revocations.issued_until < excluded.issued_until`,
-      [clientId],
-    );
-    await this.#table.query(`delete from revocations where client_id = $1 and token_id <> '${ALL}'`, [clientId]);
+    for (let first = 0; first < clientIds.length; first += REVOKED_AT_ONCE) {
+      const ids = clientIds.slice(first, first + REVOKED_AT_ONCE);
+      const places = ids.map((_, index) => `$${index + 1}`);
+      const rows = places.map((id) => `(${id}, '${ALL}', ${now} + ${AHEAD_SECONDS}, ${now} + ${KEPT_SECONDS})`);
+      await this.#table.query(
+        `insert into revocations (client_id, token_id, issued_until, kept_until) values ${rows.join(', ')}
+          on conflict (client_id, token_id) do update set issued_until = excluded.issued_until, kept_until = excluded.kept_until
+            where revocations.issued_until < excluded.issued_until`,
+        ids,
+      );
+      const single = `token_id <> '${ALL}' and client_id in (${places.join(', ')})`;
+      await this.#table.query(`delete from revocations where ${single}`, ids);
+    }
   }
 
   async #deleteEnded(): Promise<void> {
@@ -107,7 +115,7 @@ export class SqlRevocations implements Revocations {
       `select client_id as "clientId" from revocations where token_id <> '${ALL}' group by client_id
         order by ${count}(*) desc limit 1`,
     );
-    if (most !== undefined) await this.revokeAll(most.clientId);
+    if (most !== undefined) await this.revokeAll([most.clientId]);
   }
 
   async #findAll(asked: readonly AskedToken[]): Promise<readonly RevocationState[]> {
