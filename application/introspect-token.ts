@@ -21,7 +21,7 @@ export interface IntrospectionRequest {
   readonly caller: Caller & RequestOrigin;
 }
 
-/** What a client is told, and who it is. */
+/** What a client may know, and who it is. */
 export interface Introspection {
   readonly clientId: string;
   /** Undefined: the token is not active, or not the business of this client. */

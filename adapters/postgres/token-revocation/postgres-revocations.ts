@@ -11,7 +11,7 @@ import { alwaysReady, openTable } from '../table.ts';
 const REVOCATIONS_POOL_SIZE = 4;
 
 /**
- * The table of revoked tokens. It is always ready: without it, tokens are issued. Throws TableUnusable on a standby, which would learn of
+ * The table of revoked tokens. It is always ready: without it, tokens are issued. Throws TableUnusable on a standby, which would receive
  * a revocation only later.
  */
 export async function openRevocations(options: Omit<ConnectionOptions, 'poolSize'>, log: DatabaseLog) {

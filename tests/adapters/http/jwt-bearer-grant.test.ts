@@ -92,7 +92,7 @@ describe('the grant jwt-bearer, with GRANT_TYPES alone', () => {
     expect(await scopeOf('read admin', { scope: 'write' })).toBe('write');
     const claimed = await ask(assertionOf('signing', { scope: 'read' }));
     expect(service.logLines().findLast(({ event }) => event === 'token_issued')).toMatchObject({ scope: 'read' });
-    // The client has asked for it, so that it is told (RFC 6749 section 5.1).
+    // The client has asked for it, so that the response has it (RFC 6749 section 5.1).
     expect([claimed.status, claimed.json()['scope']]).toEqual([200, 'read']);
     expect((await ask(assertionOf('signing'))).json()).not.toHaveProperty('scope');
     expect(await scopeOf('admin')).toBe('invalid_scope');

@@ -336,7 +336,7 @@ describe('line writers', () => {
       expect(read).toMatch(/^lost \d+\n$/m);
     });
 
-    it('a required line is written before the refusals of a flood, which are late or lose their place and are told so', async () => {
+    it('a required line is written before the refusals of a flood, which are late or lose their place, and get 503', async () => {
       const lines = writerTo(pipe.writer);
       const auditLog = jsonAuditLog(lines, { isRequired: true });
       const refusals: Promise<string>[] = [];

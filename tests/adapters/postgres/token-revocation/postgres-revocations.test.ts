@@ -27,7 +27,7 @@ describeRevocations('SqlRevocations on PostgreSQL', async (limits) => {
   };
 });
 
-it('a database that can only be read is refused: a standby learns of a revocation later', async () => {
+it('a database that can only be read is refused: a standby receives a revocation later', async () => {
   const { dependency } = await open();
   await dependency.close();
   const role = await database.createRole();
