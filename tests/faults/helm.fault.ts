@@ -84,7 +84,7 @@ describe('the manifests for Kubernetes', () => {
     expect(names.enum).toEqual(SETTING_NAMES);
     expect(ofNames.not.pattern).toBe(`^(${OWN_PREFIXES.map((prefix) => prefix.slice(0, -1)).join('|')})_`);
     const { settings, baseUrl: ofUrl } = properties;
-    const isValid = new Ajv().compile({ definitions, properties: { settings, baseUrl: ofUrl } });
+    const isValid = new Ajv({ strict: false }).compile({ definitions, properties: { settings, baseUrl: ofUrl } });
     expect(isValid({ settings: { TOKEN_AUDIENCE: 'a', HTTPS_PROXY: 'http://a', NODE_OPTIONS: '' } })).toBe(true);
     expect(isValid({ settings: { TOKEN_LIFETIME: 5 } })).toBe(false);
     const validUrls = ['', 'https://a.example', 'http://a.example:8080/tenant-a'];
