@@ -45,6 +45,8 @@ interface IssueTokenParts {
   readonly policy: TokenPolicy;
   readonly signer: Pick<TokenSigner, 'sign'>;
   readonly clock: Clock;
+  /** Whether all tokens of a client can be revoked until a time. `iat` is before the look-up of the registration then. */
+  readonly isRevocable?: boolean;
   readonly ids: IdGenerator;
   readonly auditLog: AuditLog;
 }
@@ -65,8 +67,9 @@ export class IssueToken {
   }
 
   async #issue(request: TokenRequest): Promise<Result<IssuedToken, Refusal>> {
-    const { policy, signer, clock, ids } = this.#parts;
+    const { policy, signer, clock, isRevocable = false, ids } = this.#parts;
     const { grant, resources } = request;
+    const begin = clock.now();
     const scope = request.scope ?? scopeClaimOf(request);
 
     // What is malformed is refused before it costs a hash; what is not registered, only after the client is authenticated.
@@ -85,7 +88,9 @@ export class IssueToken {
     const granted = policy.grant(client.value, requested?.value, resources);
     if (!granted.ok) return granted;
 
-    const [registration, issuedAt] = [client.value, clock.now()];
+    const [registration, now] = [client.value, clock.now()];
+    // If the look-up came before a revocation, so does this time.
+    const issuedAt = isRevocable ? begin : now;
     const claims = policy.claimsOf({ registration, ...granted.value, issuedAt, tokenId: ids.uuid() });
     const accessToken = await signer.sign(claims);
     if (accessToken.length > TOKEN_LENGTH_MAX) {
@@ -96,7 +101,7 @@ export class IssueToken {
       claims,
       scope: granted.value.scope.toString(),
       isScopeRequested: requested !== undefined,
-      expiresInSeconds: claims.exp - issuedAt,
+      expiresInSeconds: claims.exp - now,
     });
   }
 

@@ -176,9 +176,12 @@ export class KeyRing implements KeyProvider {
     return this.#window && this.#parts.clock.wallSeconds() - this.#now();
   }
 
-  /** The time of the storage's clock in seconds, as all replicas know it; undefined if this process keeps the ring alone. */
+  /**
+   * The time of the storage's clock in seconds, as all replicas know it; undefined if this process keeps the ring alone, and while the clocks
+   * have to be compared again, as after the machine was suspended.
+   */
   sharedTime(): number | undefined {
-    return this.#window && this.#now();
+    return this.#window && !this.#isClockWrong() ? this.#now() : undefined;
   }
 
   /** For reports. */

@@ -43,6 +43,7 @@ export function registerUseCases(core: Core, settings: Settings): void {
       policy,
       signer: new TokenSigner(core.resolve(PARTS.keyProvider), policy.type),
       clock: core.resolve(PARTS.tokenClock),
+      isRevocable: settings.TOKEN_REVOCATION,
       ids: core.resolve(PARTS.ids),
       auditLog: core.resolve(PARTS.auditLog),
     });

@@ -67,10 +67,14 @@ describe('tokens that are issued', () => {
     readonly resources?: readonly string[];
     readonly signer?: Pick<TokenSigner, 'sign'>;
     readonly auditNeed?: 'required';
+    readonly isRevocable?: boolean;
+    /** Called while the registration is looked up. */
+    readonly onLookUp?: (clock: FixedClock) => void;
   }
 
   /** The use case with the service's own in-memory adapters, and a count of the expensive steps. */
-  function world({ policy, client, clients, resources = RESOURCES, signer, auditNeed }: WorldOptions = {}) {
+  function world(options: WorldOptions = {}) {
+    const { policy, client, clients, resources = RESOURCES, signer, auditNeed, isRevocable, onLookUp } = options;
     const count = { lookUps: 0, verifications: 0 };
     const ids = new RandomIdGenerator();
     const clock = new FixedClock(NOW);
@@ -80,10 +84,12 @@ describe('tokens that are issued', () => {
     const counted: Pick<ClientRepository, 'findByClientId' | 'findSecret'> = {
       findByClientId(clientId) {
         count.lookUps += 1;
+        onLookUp?.(clock);
         return (clients ?? repository).findByClientId(clientId);
       },
       findSecret(clientId) {
         count.lookUps += 1;
+        onLookUp?.(clock);
         return (clients ?? repository).findSecret(clientId);
       },
     };
@@ -95,6 +101,7 @@ describe('tokens that are issued', () => {
       policy: new TokenPolicy({ ...POLICY, ...policy }),
       signer: signer ?? new TokenSigner(keys),
       clock,
+      ...(isRevocable && { isRevocable }),
       ids,
       auditLog,
     });
@@ -140,6 +147,14 @@ describe('tokens that are issued', () => {
       here.clock.advance(7);
       const second = await issued(here);
       expect([first.claims.iat, second.claims.iat]).toEqual([NOW, NOW + 7]);
+    });
+
+    it('dates a token that can be revoked before the look-up, which may not see a revocation that comes meanwhile', async () => {
+      const onLookUp = (clock: FixedClock) => clock.advance(NOW + 3 - clock.now());
+      const plain = await issued(world({ onLookUp }));
+      expect([plain.claims.iat, plain.expiresInSeconds]).toEqual([NOW + 3, 300]);
+      const revocable = await issued(world({ onLookUp, isRevocable: true }));
+      expect([revocable.claims.iat, revocable.expiresInSeconds]).toEqual([NOW, 297]);
     });
 
     it('issues, for every lifetime, a token that is valid for that long from now, with only the configured claims', async () => {

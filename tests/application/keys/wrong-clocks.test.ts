@@ -55,6 +55,14 @@ describe.each([7_200, -7_200, 30, -30])('a replica whose clock is %s s off', (of
     clock.setWall(-offset);
     expect(await signingKid(own)).toBe(kid);
   });
+
+  it('gives no time to tokens until it is right', async () => {
+    const { clock, shared, ...rest } = world();
+    const ring = await freshKeyRing({ clock, shared, ...rest });
+    expect(ring.sharedTime()).toBe(shared.now);
+    clock.setWall(offset);
+    expect(ring.sharedTime()).toBeUndefined();
+  });
 });
 
 describe('a ring whose clock is set', () => {
