@@ -98,6 +98,18 @@ export function describeRevocations(
       expect(others.every(({ isRevoked }) => isRevoked)).toBe(true);
     });
 
+    it('keeps to the bound where each client has one, and loses none', async () => {
+      await under.close();
+      await open({ perClient: 1_000, total: 50 });
+      const clients = Array.from({ length: 301 }, (_, number) => `client-${number}`);
+      for (const client of clients) await revoke(client, 'one');
+      const found = await Promise.all(clients.map((client) => find(client, 'one')));
+      expect(found.every(({ isRevoked, issuedUntil = 0 }) => isRevoked || issuedUntil > under.now() - 60)).toBe(true);
+      // A database is counted after each hundred.
+      expect(found.filter(({ isRevoked }) => isRevoked).length).toBeLessThan(50 + 100);
+      expect(revocations.load.revoked).toBeLessThanOrEqual(51);
+    });
+
     it('forgets tokens that nobody accepts any more before it takes back others', async () => {
       await under.close();
       await open({ perClient: 3, total: 100 });

@@ -46,9 +46,11 @@ export class InMemoryRevocations implements Revocations {
     if (found.tokens.size > this.#limits.perClient) this.#revokeAll(found);
     if (this.#total <= this.#limits.total) return;
     for (const [id, each] of this.#clients) this.#removeEnded(id, each);
-    if (this.#total <= this.#limits.total) return;
-    const [most] = [...this.#clients.values()].sort((one, other) => other.tokens.size - one.tokens.size);
-    if (most !== undefined) this.#revokeAll(most);
+    while (this.#total > this.#limits.total) {
+      const [most] = [...this.#clients.values()].sort((one, other) => other.tokens.size - one.tokens.size);
+      if (most === undefined) return;
+      this.#revokeAll(most);
+    }
   }
 
   async revokeAll(clientIds: readonly string[]): Promise<void> {

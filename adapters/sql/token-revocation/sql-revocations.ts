@@ -107,15 +107,19 @@ export class SqlRevocations implements Revocations {
     this.#uncounted = 0;
     const { count } = this.#table;
     const [all] = await this.#table.query<{ readonly total: string | number }>(
-      `select ${count}(*) as "total" from revocations`,
+      `select ${count}(*) as "total" from revocations where token_id <> '${ALL}'`,
     );
     this.#total = Number(all?.total);
-    if (this.#total < this.#limits.total) return;
+    if (this.#total <= this.#limits.total) return;
     const [most] = await this.#table.query<{ readonly clientId: string }>(
       `select client_id as "clientId" from revocations where token_id <> '${ALL}' group by client_id
         order by ${count}(*) desc limit 1`,
     );
-    if (most !== undefined) await this.revokeAll([most.clientId]);
+    if (most === undefined) return;
+    await this.revokeAll([most.clientId]);
+    // Where each client has few, one of them is not enough.
+    this.#uncounted = COUNTED_EVERY;
+    await this.#boundTotal();
   }
 
   async #findAll(asked: readonly AskedToken[]): Promise<readonly RevocationState[]> {
