@@ -102,7 +102,7 @@ export class SqlClientStore implements ClientStore {
    */
   apply(
     planned: readonly PlannedClient[],
-    { change, pruned, onCommit }: ApplyOptions,
+    { change, pruned, onCommit, prepare }: ApplyOptions,
   ): Promise<Result<void, 'plan_outdated'>> {
     return this.#use(async (connection, statements) => {
       await connection.begin('table');
@@ -125,6 +125,7 @@ export class SqlClientStore implements ClientStore {
           requireChanged((await connection.query(statement, [JSON.stringify(rows)])).length, rows.length);
         }
       }
+      if (change !== undefined) await prepare?.();
       await endTransaction(connection, change, this.#recorder, onCommit);
       return success(undefined);
     });
@@ -133,6 +134,7 @@ export class SqlClientStore implements ClientStore {
   change<Problem>(
     clientId: string,
     edit: (stored: StoredClient) => Result<ClientEdit, Problem>,
+    prepare?: () => Promise<void>,
   ): Promise<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>> {
     return this.#transaction<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>>(
       async (connection, { findAndLock, update, hasDetails }, note) => {
@@ -152,17 +154,19 @@ export class SqlClientStore implements ClientStore {
         const values = [clientId, clientSecret, clientName, scope, ...(isWritten ? Object.values(texts) : [])];
         const changed = await connection.query(isWritten ? update.all : update.columns, values);
         requireChanged(changed.length, 1);
+        await prepare?.();
         note({ before, after });
         return success(after);
       },
     );
   }
 
-  remove(clientId: string): Promise<StoredClient | undefined> {
+  remove(clientId: string, prepare?: () => Promise<void>): Promise<StoredClient | undefined> {
     return this.#transaction(async (connection, { findAndLock, remove }, note) => {
       const before = await this.#find(connection, findAndLock, clientId);
       if (before === undefined) return undefined;
       requireChanged((await connection.query(remove, [clientId])).length, 1);
+      await prepare?.();
       note({ before });
       return before;
     });

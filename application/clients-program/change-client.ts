@@ -14,6 +14,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
 import type { ClientEdit, ClientStore, StoredClient } from '../ports/client-store.ts';
 import type { IdGenerator } from '../ports/id-generator.ts';
+import type { ClientTokens } from '../ports/revocations.ts';
 import { describeClient, hasSecretWithoutId } from './describe-client.ts';
 import { type NamedSecretRequest, newSecret, type SecretParts, type SecretRequest } from './new-secret.ts';
 
@@ -39,6 +40,8 @@ export interface ClientUpdate {
   readonly set?: Names;
   readonly remove?: readonly RemovedDetail[];
   readonly add?: AddedDetails;
+  /** Revokes all tokens that the client holds. */
+  readonly revokesTokens?: boolean | undefined;
 }
 
 /**
@@ -53,6 +56,7 @@ export type ChangeRequest =
 
 /**
  * `details_unreadable`: what another program has written as its details. `hash_missing`: the lock has no hash behind it, so that unlocking would enable nothing. The client needs a new secret.
+ * `revocation_unknown`: this database keeps no revoked tokens.
  * `secret_missing`: the client authenticates in another way.
  * `too_many_secrets`: the client has two already.
  */
@@ -61,6 +65,7 @@ export type ChangeProblem =
   | 'details_unreadable'
   | 'entry_unknown'
   | 'hash_missing'
+  | 'revocation_unknown'
   | 'secret_missing'
   | 'secret_unknown'
   | 'too_many_secrets'
@@ -82,6 +87,7 @@ export type CheckRule = (rule: FederatedSubject) => string | undefined;
 /** What the use cases that manage clients need. */
 export interface ManagementParts extends SecretParts {
   readonly store: ClientStore;
+  readonly tokens: ClientTokens;
   readonly ids: IdGenerator;
   readonly checkRule: CheckRule;
 }
@@ -89,7 +95,8 @@ export interface ManagementParts extends SecretParts {
 type Edit = (stored: StoredClient) => Result<ClientEdit, ChangeProblem>;
 
 /**
- * Changes a client, from its next request on. Tokens that it holds stay valid until they expire. Refused if the client would
+ * Changes a client, from its next request on. Tokens that it holds stay valid until they expire, unless they are revoked, as those of a client
+ * that is disabled. Refused if the client would
  * break a rule, such as too many entries or one that is there already.
  */
 export async function changeClient(
@@ -97,17 +104,24 @@ export async function changeClient(
   clientId: string,
   request: ChangeRequest,
 ): Promise<Result<ChangedClient, ChangeProblem>> {
-  const { store, clock, checkRule } = parts;
+  const { store, tokens, clock, checkRule } = parts;
   const weakRule = 'add' in request ? problemOfRules(request.add?.subjects ?? [], checkRule) : undefined;
   if (weakRule !== undefined) return failure(weakRule);
   const { secret, edit } = 'give' in request ? await giving(parts, request.give) : { edit: editOf(request) };
+  const revokes = 'revokesTokens' in request && request.revokesTokens === true;
+  if (revokes && !(await tokens.areKept())) return failure('revocation_unknown');
+  const losing = revokes || ('state' in request && request.state === 'disabled') ? [clientId] : [];
   let changed = false;
-  const found = await store.change(clientId, (stored) => {
+  const editStored: Edit = (stored) => {
     const edited = edit(stored);
     changed ||= edited.ok && (edited.value.clientSecret ?? stored.clientSecret) !== stored.clientSecret;
     return edited;
-  });
+  };
+  // Before the commit, so that no change is stored without it; and after it, for what was issued meanwhile.
+  const found = await store.change(clientId, editStored, () => tokens.revokeAll(losing));
   if (!found.ok) return found;
+  await tokens.revokeAll(losing);
+  if (revokes) await tokens.settled();
   const client = describeClient(found.value, clock.now());
   const isStillLocked = 'state' in request && request.state === 'enabled' && client.state === 'disabled';
   return isStillLocked && !changed ? failure('hash_missing') : success({ client, changed, secret });

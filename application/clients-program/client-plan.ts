@@ -1,5 +1,6 @@
 import type { NewClient } from '../../domain/client-registration.ts';
 import type { Result } from '../../domain/result.ts';
+import { isLocked } from '../../domain/stored-secret.ts';
 import type {
   ClientStore,
   PlanCounts,
@@ -60,6 +61,14 @@ export class ClientPlan {
     return counts;
   }
 
+  /** The clients that are removed, and those that are changed and disabled then. */
+  get ended(): readonly string[] {
+    const clients = [...this.#planned.values()];
+    const isEnded = ({ clientSecret, plan: { action, changes } }: PlannedClient) =>
+      action === 'removed' || (changes.length > 0 && isLocked(clientSecret));
+    return clients.filter(isEnded).map(({ clientId }) => clientId);
+  }
+
   /** The clients that something of this happens to, in order of their ids, byte by byte. */
   entries(...actions: readonly PlannedAction[]): readonly PlanEntry[] {
     return [...this.#planned.values()]
@@ -73,17 +82,19 @@ export class ClientPlan {
    * the owner is there that was neither added nor pruned.
    *
    * @param source undefined for a rehearsal, which stores nothing, and fails as the storage would.
+   * @param prepare for the clients that are disabled or removed.
    * @param onCommit called before the commit: after a fault, nothing is stored if it was not called, and otherwise nobody knows.
    */
   async apply(
     source: PlanSource | undefined,
     pruned?: string,
     onCommit?: () => void,
+    prepare?: () => Promise<void>,
   ): Promise<Result<PlanCounts, 'plan_outdated'>> {
     const { counts } = this;
     const clients = this.entries('added', 'changed', 'replaced', 'locked', 'removed');
     const change = source && { ...source, counts, clients };
-    const applied = await this.#store.apply([...this.#planned.values()], { change, pruned, onCommit });
+    const applied = await this.#store.apply([...this.#planned.values()], { change, pruned, onCommit, prepare });
     return applied.ok ? { ok: true, value: counts } : applied;
   }
 }

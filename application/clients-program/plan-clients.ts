@@ -26,7 +26,7 @@ export interface ClientsPlan extends Pick<ClientPlan, 'entries' | 'counts'> {
   /** Fails where the storage would refuse it, and stores nothing. */
   rehearse(): Promise<Result<PlanCounts, string>>;
   /**
-   * Does it, all or nothing, and writes generated secrets to their files before. Fails if a client was changed since, or a
+   * Does it, all or nothing, revokes the tokens of the clients that are disabled or removed, and writes generated secrets to their files before. Fails if a client was changed since, or a
    * secret cannot be written. A fault leaves the files: nobody knows whether the change was made.
    */
   apply(file: ClientsFile): Promise<Result<PlanCounts, string>>;
@@ -87,12 +87,16 @@ export async function planClients(
         isCommitting = true;
       };
       const kind = options.existing === 'match' ? 'apply' : 'import';
-      const applied = await plan.apply({ kind, file }, pruned, onCommit).catch(async (fault: unknown) => {
+      const revoke = () => parts.tokens.revokeAll(plan.ended);
+      const applied = await plan.apply({ kind, file }, pruned, onCommit, revoke).catch(async (fault: unknown) => {
         // Otherwise nobody knows whether it is stored.
         if (!isCommitting) await undo();
         throw fault;
       });
-      if (applied.ok) return applied;
+      if (applied.ok) {
+        await revoke();
+        return applied;
+      }
       await undo();
       return failure(OUTDATED);
     },

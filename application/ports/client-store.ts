@@ -69,7 +69,11 @@ export interface ApplyOptions {
   readonly pruned: string | undefined;
   /** Called before the commit: after a fault, nothing is stored if it was not called, and otherwise nobody knows. */
   readonly onCommit: (() => void) | undefined;
+  readonly prepare?: Prepare | undefined;
 }
+
+/** What has to be done elsewhere before a change is stored. Where it throws, nothing is stored. */
+type Prepare = () => Promise<void>;
 
 /** A client as it is stored, with whole texts; its secret is locked if it is disabled. */
 export interface StoredClient extends ClientColumns {
@@ -163,10 +167,11 @@ export interface ClientStore {
   change<Problem>(
     clientId: string,
     edit: (stored: StoredClient) => Result<ClientEdit, Problem>,
+    prepare?: Prepare,
   ): Promise<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>>;
 
   /** Deletes the client and returns what was deleted. */
-  remove(clientId: string): Promise<StoredClient | undefined>;
+  remove(clientId: string, prepare?: Prepare): Promise<StoredClient | undefined>;
 }
 
 /** What is wrong with the entry at a position, counted from 0, or with the whole input. Never quotes a value. */

@@ -1,3 +1,5 @@
+import type { ClientChange } from './client-store.ts';
+
 /** How many revoked tokens are kept: of one client, and of all. */
 export const REVOCATIONS_LIMITS = { perClient: 1_000, total: 100_000 };
 
@@ -36,8 +38,14 @@ export interface Revocations {
 
 /** What a program does to the tokens of clients. Throws DependencyUnavailable. */
 export interface ClientTokens {
-  /** Revokes all that were issued until now. False: this database keeps no revoked tokens. */
-  revokeAll(clientIds: readonly string[]): Promise<boolean>;
+  /** Whether this database keeps revoked tokens. */
+  areKept(): Promise<boolean>;
+
+  /** Revokes all that were issued until now, as in Revocations; does nothing where none are kept. @param change is recorded first. */
+  revokeAll(clientIds: readonly string[], change?: ClientChange): Promise<void>;
+
+  /** Resolves when tokens that are issued from then on are not among those that were revoked before. */
+  settled(): Promise<void>;
 }
 
 /** Seconds by which the time in tokens may be ahead of the clock that revokes. */

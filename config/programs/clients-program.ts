@@ -44,11 +44,10 @@ export function manageClients(
     const { openClientStore, openClientTokens } = await openPrograms(database.value);
     const recorder = new RecordChanges(audit.value, clientChangeEvents);
     const store = await openClientStore(database.value, recorder);
-    const tokens = await openClientTokens(database.value);
-    const recordRevocation = (clientId: string) => recorder.record({ kind: 'tokens', clientId }, undefined);
+    const tokens = await openClientTokens(database.value, recorder);
     const sources = { clock, generateSecret: randomSecret, ids: new RandomIdGenerator() };
     const hashes = { encodeSecret, matchSecret: bcryptMatcher(hashing.run), secretFiles };
-    const parts = { store, tokens, recordRevocation, ...hashes, checkRule: checkRule.value, ...sources };
+    const parts = { store, tokens, ...hashes, checkRule: checkRule.value, ...sources };
     const close = async () => {
       await tokens.close();
       await store.close();

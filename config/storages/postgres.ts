@@ -13,9 +13,8 @@ import { SqlKeyRing } from '../../adapters/sql/key-directory/sql-key-ring.ts';
 import { SqlKeyRingRecords } from '../../adapters/sql/keys-program/sql-key-ring-records.ts';
 import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
+import { SqlClientTokens } from '../../adapters/sql/token-revocation/sql-client-tokens.ts';
 import { SqlRevocations } from '../../adapters/sql/token-revocation/sql-revocations.ts';
-import { queryable } from '../../adapters/sql/transaction.ts';
-import { problemIn } from '../../domain/problem.ts';
 import { success } from '../../domain/result.ts';
 import type { Storage } from './storage.ts';
 
@@ -45,18 +44,8 @@ export const postgres: Storage = {
     async openKeyRing({ url }, recorder) {
       return new SqlKeyRingRecords(await openKeyRingDatabase(url), recorder);
     },
-    async openClientTokens({ url }) {
-      const database = await openRevocationsDatabase(url);
-      const revocations = new SqlRevocations(queryable(database));
-      const revokeAll = (clientIds: readonly string[]) =>
-        revocations.revokeAll(clientIds).then(
-          () => true,
-          (fault: unknown) => {
-            if (problemIn(Object(fault).cause)?.code !== 'table_missing') throw fault;
-            return false;
-          },
-        );
-      return { revokeAll, close: () => database.close() };
+    async openClientTokens({ url }, recorder) {
+      return new SqlClientTokens(await openRevocationsDatabase(url), recorder);
     },
     async migrate({ url }, options) {
       return success({ done: await migrateDatabase(url, { created: [KEY_RING], ...options }), hasRoles: true });

@@ -4,6 +4,7 @@ import { SqlKeyRing } from '../../adapters/sql/key-directory/sql-key-ring.ts';
 import { SqlKeyRingRecords } from '../../adapters/sql/keys-program/sql-key-ring-records.ts';
 import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
+import { SqlClientTokens } from '../../adapters/sql/token-revocation/sql-client-tokens.ts';
 import { SqlRevocations } from '../../adapters/sql/token-revocation/sql-revocations.ts';
 import { queryable } from '../../adapters/sql/transaction.ts';
 import { openClientsFile } from '../../adapters/sqlite/clients-program/sqlite-clients-database.ts';
@@ -50,17 +51,8 @@ export const sqlite: Storage = {
     async openKeyRing({ file }, recorder) {
       return new SqlKeyRingRecords(keyRingFile(keyRingFileOf(file)), recorder);
     },
-    async openClientTokens({ file }) {
-      const path = keyRingFileOf(file);
-      const revocations = new SqlRevocations({ ...queryable(keyRingFile(path)), count: 'count' });
-      return {
-        // A service that keeps keys, or revoked tokens, creates it.
-        async revokeAll(clientIds) {
-          if (existsSync(path)) await revocations.revokeAll(clientIds);
-          return existsSync(path);
-        },
-        close: async () => {},
-      };
+    async openClientTokens({ file }, recorder) {
+      return new SqlClientTokens({ ...keyRingFile(keyRingFileOf(file)), count: 'count' }, recorder);
     },
     async migrate({ file }, { grantTo, dryRun }) {
       if (grantTo !== undefined) return failure('--grant-to: a file has no roles; its owner and group decide.');

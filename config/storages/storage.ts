@@ -68,7 +68,7 @@ interface Closable {
 export interface StoragePrograms {
   openClientStore(place: Place, recorder: ChangeRecorder<ClientChange>): Promise<ClientStore & Closable>;
   openKeyRing(place: Place, recorder: ChangeRecorder<readonly KeyRingChange[]>): Promise<KeyRingRecords & Closable>;
-  openClientTokens(place: Place): Promise<ClientTokens & Closable>;
+  openClientTokens(place: Place, recorder: ChangeRecorder<ClientChange>): Promise<ClientTokens & Closable>;
   /** Fails with what is wrong with the options. */
   migrate(place: Place, options: MigrateOptions): Promise<Result<Migrated, string>>;
 }

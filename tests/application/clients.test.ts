@@ -26,6 +26,7 @@ import {
 } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { EncodeSecret } from '../../application/ports/new-secrets.ts';
+import type { ClientTokens } from '../../application/ports/revocations.ts';
 import { RecordChanges } from '../../application/record-changes.ts';
 import { DETAILS_MAX, type NamedSecret, NO_DETAILS } from '../../domain/client-details.ts';
 import { NO_FIELDS, recordedFieldsOf } from '../../domain/client-fields.ts';
@@ -42,8 +43,8 @@ import { REGISTERED_CLIENT } from '../support/registered-client.ts';
 import { secretEdit } from '../support/secret-edit.ts';
 import { openSqliteStore, type SqliteStore } from '../support/sqlite-file.ts';
 
-/** A deployment that takes no tokens back. */
-const NO_TOKENS = { tokens: { revokeAll: async () => false }, recordRevocation: () => {} };
+/** The tokens in a deployment that keeps no revoked ones. */
+const tokens: ClientTokens = { areKept: async () => false, revokeAll: async () => {}, settled: async () => {} };
 
 /** Of the test that runs, if it needs one. */
 let store: SqliteStore;
@@ -86,7 +87,7 @@ describe('how clients are managed', () => {
     use = useCases();
   });
 
-  function useCases(more: Pick<Parameters<typeof createClientManagement>[0], keyof typeof NO_TOKENS> = NO_TOKENS) {
+  function useCases(more: { readonly tokens: ClientTokens } = { tokens }) {
     const ids = new RandomIdGenerator();
     const clock = new FixedClock();
     const sources = { clock, generateSecret: randomSecret, ids };
@@ -142,34 +143,93 @@ describe('how clients are managed', () => {
   });
 
   describe('the tokens of a client', () => {
-    it('are taken back when it is disabled or removed, also by an apply, and when an operator asks for it', async () => {
-      const [revoked, recorded]: string[][] = [[], []];
-      const tokens = {
-        async revokeAll(clientIds: readonly string[]) {
-          revoked?.push(...clientIds);
-          return true;
-        },
-      };
-      const { add, management } = useCases({ tokens, recordRevocation: (clientId) => recorded?.push(clientId) });
-      for (const clientId of ['c', 'd', 'e']) await add({ ...NEW, clientId });
-      expect(await management.changeClient('c', { state: 'disabled' })).toMatchObject({ ok: true });
-      expect(await management.changeClient('c', { state: 'enabled' })).toMatchObject({ ok: true });
-      expect(await management.revokeTokens('c')).toEqual({ ok: true, value: undefined });
-      expect(await management.revokeTokens('nobody')).toEqual(UNKNOWN);
-      expect(await management.removeClient('d')).toMatchObject({ ok: true });
-      expect(await management.removeClient('d')).toEqual(UNKNOWN);
-      expect([revoked, recorded]).toEqual([['c', 'c', 'd'], ['c']]);
-      await store.change('e', ({ details }) => success({ details: { ...details, owner: 'team' } }));
-      const options = { cost: COST, existing: 'match', owner: 'team', others: 'remove' } as const;
-      const planned = await management.planClients((async function* () {})(), options);
-      if (!planned.ok) throw new Error('no plan');
-      expect(await planned.value.apply({ name: 'clients.json', sha256: '0'.repeat(64) })).toMatchObject({ ok: true });
-      expect(revoked).toEqual(['c', 'c', 'd', 'e']);
+    let steps: unknown[];
+    /** Revokes as it should, but fails for the client `away`. */
+    const revocable: ClientTokens = {
+      areKept: async () => true,
+      async revokeAll(clientIds, change) {
+        if (clientIds.includes('away')) throw new DependencyUnavailable('revocations', new Error('away'));
+        for (const id of clientIds) steps.push([id, (await store.find(id))?.clientSecret.slice(0, 1), change?.kind]);
+      },
+      settled: async () => void steps.push('settled'),
+    };
+    beforeEach(async () => {
+      steps = [];
+      use = useCases({ tokens: revocable });
+      for (const clientId of ['c', 'd', 'away']) await use.add({ ...NEW, clientId });
     });
 
-    it('are not taken back where the database keeps none', async () => {
-      await use.add(NEW);
-      expect(await use.management.revokeTokens('c')).toEqual({ ok: false, problem: 'revocation_unknown' });
+    it('are revoked before a client is disabled or removed, so that this is never stored without it, and again afterwards', async () => {
+      expect(await use.change('c', { state: 'disabled' })).toMatchObject({ ok: true });
+      expect(steps.splice(0)).toEqual([
+        ['c', '$', undefined],
+        ['c', '!', undefined],
+      ]);
+      expect(await use.change('c', { state: 'enabled' })).toMatchObject({ ok: true });
+      expect(await use.change('unknown', { state: 'disabled' })).toEqual(UNKNOWN);
+      expect(steps).toEqual([]);
+      expect(await use.remove('d')).toMatchObject({ ok: true });
+      expect(await use.remove('d')).toEqual(UNKNOWN);
+      expect(steps).toEqual([
+        ['d', '$', undefined],
+        ['d', undefined, undefined],
+      ]);
+    });
+
+    it.each([
+      ['disabled', () => use.change('away', { state: 'disabled' })],
+      ['removed', () => use.remove('away')],
+    ])('are still active, as the client, if they cannot be revoked when it is to be %s', async (_what, change) => {
+      await expect(change()).rejects.toThrow(DependencyUnavailable);
+      expect(await use.show('away')).toMatchObject({ value: { state: 'enabled' } });
+    });
+
+    it('are revoked by an apply for the clients that it disables or removes, and for no other', async () => {
+      const owned = async (clientId: string) => {
+        await use.add({ ...NEW, clientId });
+        await store.change(clientId, ({ details }) => success({ details: { ...details, owner: 'team' } }));
+      };
+      for (const clientId of ['locked', 'removed', 'renamed']) await owned(clientId);
+      const fields = async (clientId: string) => ({ ...NEW, ...(await store.find(clientId)), clientId });
+      const entries = [
+        success({ ...(await fields('renamed')), clientName: 'Renamed' }),
+        success({ ...(await fields('locked')), clientSecret: lock((await fields('locked')).clientSecret ?? '') }),
+      ] as ImportEntry[];
+      const options = { cost: COST, existing: 'match', owner: 'team', others: 'remove' } as const;
+      const planned = await use.management.planClients(
+        (async function* () {
+          yield entries;
+        })(),
+        options,
+      );
+      if (!planned.ok) throw new Error('no plan');
+      expect(steps).toEqual([]);
+      expect(await planned.value.apply({ name: 'clients.json', sha256: '0'.repeat(64) })).toMatchObject({ ok: true });
+      expect(steps).toEqual([
+        ['locked', '$', undefined],
+        ['removed', '$', undefined],
+        ['locked', '!', undefined],
+        ['removed', undefined, undefined],
+      ]);
+    });
+
+    it('are revoked when an operator asks for it, alone or with a secret, and those of later are active', async () => {
+      expect(await use.management.revokeTokens('c')).toEqual({ ok: true, value: undefined });
+      expect(steps.splice(0)).toEqual([['c', '$', 'tokens'], 'settled']);
+      expect(await use.management.revokeTokens('unknown')).toEqual(UNKNOWN);
+      const remove = (secret_id?: string) => use.change('c', { remove: [{ secret_id }], revokesTokens: true });
+      expect(await remove('unknown')).toEqual({ ok: false, problem: 'secret_unknown' });
+      expect(steps).toEqual([]);
+      expect(await remove()).toMatchObject({ ok: true });
+      expect(steps).toEqual([['c', '$', undefined], ['c', '*', undefined], 'settled']);
+    });
+
+    it('are not revoked where the database keeps none, which changes nothing if an operator asks for it', async () => {
+      use = useCases();
+      const unknown = { ok: false, problem: 'revocation_unknown' };
+      expect(await use.management.revokeTokens('c')).toEqual(unknown);
+      expect(await use.change('c', { remove: [{ secret_id: undefined }], revokesTokens: true })).toEqual(unknown);
+      expect(await storedSecret()).toMatch(/^\$2b/);
     });
   });
 
@@ -363,7 +423,7 @@ describe('how credentials are managed', () => {
     await openStore();
     const sources = { clock, generateSecret: randomSecret, ids };
     const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
-    use = createClientManagement({ store, ...NO_TOKENS, ...hashes, checkRule: weaknessByName, ...sources });
+    use = createClientManagement({ store, tokens, ...hashes, checkRule: weaknessByName, ...sources });
   });
 
   async function columnOf(clientId = 'c'): Promise<string | undefined> {
@@ -879,7 +939,7 @@ describe('planClients', () => {
 
   function partsWith(encodeSecret: EncodeSecret = bcryptEncoder(atOnce)) {
     const secrets = { encodeSecret, generateSecret: randomSecret, matchSecret: bcryptMatcher(atOnce), secretFiles };
-    return { store, checkRule, clock: new FixedClock(), ...secrets };
+    return { store, tokens, checkRule, clock: new FixedClock(), ...secrets };
   }
 
   /** Imports batches of valid clients, or of other entries, and returns the plan or what is wrong with it. */

@@ -1,14 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ClientPlan } from '../../application/clients-program/client-plan.ts';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
-import type {
-  ClientChange,
-  ClientEdit,
-  ClientStore,
-  PlannedAction,
-  PlannedClient,
-  StoredClient,
-  StoredDetails,
+import {
+  type ClientChange,
+  type ClientEdit,
+  type ClientStore,
+  type PlannedAction,
+  type PlannedClient,
+  type StoredClient,
+  type StoredDetails,
+  ValueRefused,
 } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { type ClientDetails, type NamedSecret, NO_DETAILS } from '../../domain/client-details.ts';
@@ -624,6 +625,33 @@ export function describeClientStore(
         recorder.refuses = true;
         await expect(plan.apply(AN_APPLY)).rejects.toThrow(DependencyUnavailable);
         expect(await list()).toEqual([]);
+      });
+
+      it('prepares a change once it is made and before it is stored, and stores nothing if that fails', async () => {
+        await storeAll([OWNED]);
+        recorder.changes.splice(0);
+        const plan = await planned(['client-1'], { clientName: 'New' }, ['client_name']);
+        const changes: readonly ((prepare: () => Promise<void>) => Promise<unknown>)[] = [
+          (prepare) => plan.apply(AN_APPLY, undefined, undefined, prepare),
+          (prepare) => store.change('client-1', secretEdit(lock), prepare),
+          (prepare) => store.remove('client-1', prepare),
+        ];
+        for (const change of changes) {
+          await expect(change(() => Promise.reject(new ValueRefused('no')))).rejects.toThrow(ValueRefused);
+          expect(await list()).toEqual([stored(A_CLIENT)]);
+        }
+        expect(recorder.changes).toEqual([]);
+        const prepared: unknown[] = [];
+        const another = await under.another();
+        // Nobody else sees the change yet.
+        const prepare = async () => void prepared.push((await another.find('client-1'))?.clientName);
+        await plan.apply(undefined, undefined, undefined, prepare);
+        await store.change('client-1', () => failure('a problem'), prepare);
+        await store.remove('unknown', prepare);
+        expect(prepared).toEqual([]);
+        await plan.apply(AN_APPLY, undefined, undefined, prepare);
+        await store.remove('client-1', prepare);
+        expect(prepared).toEqual([A_CLIENT.clientName, 'New']);
       });
 
       it('removes the other clients of an owner whatever their ids begin with, and lists them', async () => {

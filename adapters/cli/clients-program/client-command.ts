@@ -60,9 +60,7 @@ export async function changed(
   return clientOutput({ client }, [`Client ${clientId} ${said}.`, ...warningOfOwner(client)]);
 }
 
-const REFUSALS: Readonly<
-  Record<Extract<AddClientProblem | ChangeProblem, string> | 'revocation_unknown', (clientId: string) => string>
-> = {
+const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string>, (clientId: string) => string>> = {
   client_unknown: (clientId) => `No client has the id ${clientId}.`,
   revocation_unknown: () =>
     'This database keeps no revoked tokens: npm run migrate creates the table, which a service with TOKEN_REVOCATION=true reads.',
@@ -78,7 +76,7 @@ const REFUSALS: Readonly<
     `Client ${clientId} has two valid secrets already. Remove one with secrets remove first.`,
 };
 
-type Outcome<Value> = Result<Value, AddClientProblem | ChangeProblem | 'revocation_unknown'>;
+type Outcome<Value> = Result<Value, AddClientProblem | ChangeProblem>;
 
 /** What a use case returns. Throws its refusal in words. Details and fields that break a rule were given on the command line. */
 export async function accepted<Value>(

@@ -115,7 +115,7 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
     ],
     options: [
       new Option('--without-id', 'the secret without an id, which is in the table clients'),
-      new Option('--revoke-tokens', 'take back all tokens of the client too, as revoke-tokens does'),
+      new Option('--revoke-tokens', 'revoke all tokens of the client too, as revoke-tokens does'),
       JSON_OPTION,
     ],
     async *run({ open }, { withoutId, revokeTokens }, clientId = '', secretId) {
@@ -123,9 +123,9 @@ export const SECRET_COMMANDS: readonly ClientCommand<NamedOptions>[] = [
         throw new Problem(EXIT.usage, 'Give either the id of a secret or --without-id.');
       }
       const clients = await open();
-      const done = await changed(clients, clientId, { remove: [{ secret_id: secretId }] }, 'has lost this secret');
-      if (revokeTokens) await accepted(clientId, clients.revokeTokens(clientId));
-      yield done;
+      const request = { remove: [{ secret_id: secretId }], revokesTokens: revokeTokens };
+      const lost = revokeTokens ? 'this secret and its tokens' : 'this secret';
+      yield await changed(clients, clientId, request, `has lost ${lost}`);
     },
   },
 ];

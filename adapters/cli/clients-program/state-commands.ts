@@ -1,12 +1,11 @@
-import { setTimeout } from 'node:timers/promises';
-import { AHEAD_SECONDS } from '../../../application/ports/revocations.ts';
 import { JSON_OPTION } from '../command-program.ts';
 import { outputOf } from '../text-table.ts';
 import { accepted, type ClientCommand, PROGRAM_NAME } from './client-command.ts';
 import { clientOutput, registrationOf } from './client-output.ts';
 
 /** What becomes of the tokens of a client. */
-const HELD = 'Its tokens are inactive for introspection; who checks them alone accepts them until they expire.';
+const HELD =
+  'Introspection calls its tokens inactive from now on; resource servers that verify tokens locally accept them until they expire.';
 
 /** `show`, `disable`, `enable`, `remove` and `revoke-tokens`. */
 export const STATE_COMMANDS: readonly ClientCommand[] = [
@@ -47,17 +46,16 @@ export const STATE_COMMANDS: readonly ClientCommand[] = [
   },
   {
     usage: 'revoke-tokens <client-id>',
-    summary: 'take back all tokens of a client',
-    description: `Takes back all tokens that a client holds; it stays registered, and gets new ones. ${HELD} Ends after three seconds, when new tokens count.`,
+    summary: 'revoke all tokens of a client',
+    description: `Revokes all tokens that a client holds. It stays registered and can get new ones. ${HELD} The command takes three seconds, so that tokens fetched afterwards are active.`,
     examples: [`${PROGRAM_NAME} revoke-tokens billing`, `${PROGRAM_NAME} revoke-tokens billing --yes`],
     options: [JSON_OPTION],
-    asks: (_options, clientId) => `Take back all tokens of client ${clientId}?`,
+    asks: (_options, clientId) => `Revoke all tokens of client ${clientId}?`,
     async *run({ open }, _options, clientId = '') {
       const clients = await open();
       await accepted(clientId, clients.revokeTokens(clientId));
-      await setTimeout((AHEAD_SECONDS + 1) * 1_000);
       yield outputOf({ client_id: clientId }, [
-        `The tokens of client ${clientId} are revoked. Those that it gets from now on count.`,
+        `The tokens of client ${clientId} are revoked. Those that it gets from now on are active.`,
       ]);
     },
   },

@@ -1,4 +1,5 @@
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import { problemIn } from '../../../domain/problem.ts';
 import type { ConnectionOptions } from '../connection.ts';
 import type { DatabaseLog } from '../database-log.ts';
 import { DATABASE_TIME } from '../database-time.ts';
@@ -37,6 +38,7 @@ export async function openRevocationsDatabase(url: string) {
       const connection = await connect();
       return { ...connection, begin: () => connection.begin('begin') };
     },
+    isMissing: (fault: unknown) => problemIn(Object(fault).cause)?.code === 'table_missing',
     faultOf: (fault: unknown) =>
       fault instanceof DependencyUnavailable ? fault : new DependencyUnavailable('revocations', loggableFault(fault)),
     close,

@@ -9,7 +9,7 @@ import {
 } from '../../../application/ports/revocations.ts';
 
 /** What the service needs of a database that has the table `revocations`. */
-interface RevocationTable {
+export interface RevocationTable {
   readonly time: { readonly now: string };
   /** The name of the function that counts rows. */
   readonly count: string;

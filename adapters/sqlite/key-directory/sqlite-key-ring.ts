@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { Readiness } from '../../../application/ports/health-check.ts';
@@ -89,7 +89,9 @@ export function keyRingFile(path: string) {
   }
   /** The key ring reports itself whether a key may sign. */
   const readiness = (): Readiness => ({ ready: true, ...(note && { note }) });
-  return { time: TIME, connect, faultOf, readiness, close: async () => {} };
+  // A service that keeps keys, or revoked tokens, creates it.
+  const isMissing = () => !existsSync(path);
+  return { time: TIME, connect, faultOf, isMissing, readiness, close: async () => {} };
 }
 
 /** Throws FileUnusable if another program has written the file, and the faults of SQLite. */

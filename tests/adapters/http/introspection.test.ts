@@ -373,13 +373,17 @@ describe('a token', () => {
     const done = await clients('revoke-tokens', 'caller', '--yes');
     expect(done).toMatchObject({
       exitCode: 0,
-      stderr: expect.stringContaining('Those that it gets from now on count.'),
+      stderr: expect.stringContaining('Those that it gets from now on are active.'),
     });
     expect(auditLinesIn(done.stderr)).toMatchObject([{ event: 'client_tokens_revoked', client_id: 'caller' }]);
     token = await tokenNow();
     expect(await isActive()).toBe(true);
-    await clients('remove', 'caller', '--yes');
+    const rotated = await clients('rotate', 'caller', '--keep-old-for', '1h');
+    expect([rotated.exitCode, await isActive()]).toEqual([0, true]);
+    const removed = await clients('secrets', 'remove', 'caller', '--without-id', '--revoke-tokens');
+    expect(removed).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('lost this secret and its tokens') });
     expect(await isActive()).toBe(false);
+    await clients('remove', 'caller', '--yes');
     expect(await clients('revoke-tokens', 'caller', '--yes')).toMatchObject({ exitCode: 1 });
     // By another application, in the table.
     file.run("update clients set client_secret = '!' || client_secret where client_id = 'api'");
