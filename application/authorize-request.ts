@@ -2,7 +2,7 @@ import { type AccessTokenClaims, isFor, scopesOf } from '../domain/access-token-
 import { type Refusal, refused } from '../domain/refusal.ts';
 import { type Result, success } from '../domain/result.ts';
 import type { Scope } from '../domain/scope.ts';
-import { isRevoked } from '../domain/token-activity.ts';
+import { defectOf, isRevoked } from '../domain/token-activity.ts';
 import type { Clock } from './ports/clock.ts';
 import type { VerificationKeys } from './ports/key-provider.ts';
 import type { Revocations } from './ports/revocations.ts';
@@ -42,7 +42,7 @@ export class AuthorizeRequest {
   readonly #expected: ExpectedToken;
   readonly #revocations: Pick<Revocations, 'find'> | undefined;
 
-  /** @param revocations by default, tokens cannot be taken back. */
+  /** @param revocations by default, tokens cannot be revoked. */
   constructor(keys: VerificationKeys, clock: Clock, expected: ExpectedToken, revocations?: Pick<Revocations, 'find'>) {
     this.#keys = keys;
     this.#clock = clock;
@@ -55,22 +55,19 @@ export class AuthorizeRequest {
     const verified = await verifyToken(token, this.#keys);
     if (!verified.ok) return refused(verified.problem);
     const claims = verified.value;
-    const now = this.#clock.now();
     const { issuer, audience, leewaySeconds = 0 } = this.#expected;
 
-    // RFC 7519 sections 4.1.1, 4.1.3, 4.1.4 (refused on the second of `exp`) and 4.1.5.
-    if (claims.iss !== issuer) return refused('token_issuer_foreign');
+    const defect = defectOf(claims, { issuer, now: this.#clock.now(), leewaySeconds });
+    if (defect !== undefined) return refused(defect, claims.iss === issuer ? claims.sub : undefined);
     if (audience !== undefined && !isFor(claims, audience === OWN_CLIENT ? claims.sub : audience)) {
       return refused('token_audience_foreign', claims.sub);
     }
-    if (now - leewaySeconds >= claims.exp) return refused('token_expired', claims.sub);
-    if (now + leewaySeconds < claims.nbf) return refused('token_not_yet_valid', claims.sub);
     if (requiredScope !== undefined && !holds(claims, requiredScope)) {
       return refused('scope_insufficient', claims.sub);
     }
     const { sub: clientId, jti: tokenId } = claims;
-    const takenBack = await this.#revocations?.find({ clientId, tokenId });
-    if (takenBack !== undefined && isRevoked(claims, takenBack)) return refused('token_revoked', clientId);
+    const revocation = await this.#revocations?.find({ clientId, tokenId });
+    if (revocation !== undefined && isRevoked(claims, revocation)) return refused('token_revoked', clientId);
     return success({ clientId, tokenId, scopes: scopesOf(claims) });
   }
 }

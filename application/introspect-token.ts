@@ -2,7 +2,7 @@ import { type AccessTokenClaims, scopesOf } from '../domain/access-token-claims.
 import type { ClientRegistration } from '../domain/client-registration.ts';
 import { type Refusal, refused } from '../domain/refusal.ts';
 import { type Result, success } from '../domain/result.ts';
-import { countsFor, type Introspector, isInTime, isRevoked, mayKnow } from '../domain/token-activity.ts';
+import { defectOf, type Introspector, isActive, isRevoked, mayKnow } from '../domain/token-activity.ts';
 import type { AuthorizeRequest } from './authorize-request.ts';
 import type { AuditLog } from './ports/audit-log.ts';
 import type { Caller, RequestOrigin } from './ports/caller.ts';
@@ -12,6 +12,7 @@ import type { ClientRepository } from './ports/client-repository.ts';
 import type { Clock } from './ports/clock.ts';
 import type { VerificationKeys } from './ports/key-provider.ts';
 import type { Revocations } from './ports/revocations.ts';
+import { refusalEvent } from './refusal-event.ts';
 import { verifyToken } from './verify-token.ts';
 
 export interface IntrospectionRequest {
@@ -24,7 +25,7 @@ export interface IntrospectionRequest {
 /** What a client may know, and who it is. */
 export interface Introspection {
   readonly clientId: string;
-  /** Undefined: the token is not active, or not the business of this client. */
+  /** Undefined: the token is not active, or this client may not know about it. */
   readonly claims: AccessTokenClaims | undefined;
   /** Space-delimited; undefined if the token has none. */
   readonly scope: string | undefined;
@@ -45,7 +46,7 @@ interface IntrospectTokenParts {
   readonly scopeForAll: string;
 }
 
-/** Tells a resource server whether a token counts now (RFC 7662). */
+/** Tells a resource server whether a token is active (RFC 7662). */
 export class IntrospectToken {
   readonly #parts: IntrospectTokenParts;
 
@@ -55,20 +56,16 @@ export class IntrospectToken {
 
   /**
    * What the client may know, or a refusal, once it is recorded: `invalid_client`, `invalid_token` or `slow_down`. A token that is malformed, forged,
-   * expired, of no business of this client, or of a client that was disabled or removed is not active, and nothing tells these cases apart.
+   * expired or revoked, that this client may not know about, or whose client was disabled or removed, is not active: nothing tells these cases apart.
    * Throws what the ports throw.
    *
    * Costs the authentication of the client, one verification of a signature, and two look-ups at once: none for a token that is forged or expired.
    */
   async execute(request: IntrospectionRequest): Promise<Result<Introspection, Refusal>> {
-    const { auditLog, clock, budget, scopeForAll, keys } = this.#parts;
+    const { auditLog, clock, budget, scopeForAll, keys, issuer, leewaySeconds } = this.#parts;
     const by = await this.#authenticate(request);
     if (!by.ok) {
-      const { reason, clientId } = by.problem;
-      const { requestId, remoteAddress } = request.caller;
-      const origin = { request_id: requestId, remote_address: remoteAddress };
-      const client = clientId !== undefined && { client_id: clientId };
-      await auditLog.record({ event: 'introspection_refused', at: clock.now(), reason, ...client, ...origin });
+      await auditLog.record(refusalEvent('introspection_refused', by.problem, request.caller, clock.now()));
       return by;
     }
     const { clientId } = by.value;
@@ -77,8 +74,9 @@ export class IntrospectToken {
     const verified = await verifyToken(request.token, keys);
     if (!verified.ok) return nothing;
     const claims = verified.value;
-    if (!this.#isInTime(claims) || !mayKnow(claims, by.value, scopeForAll)) return nothing;
-    if (!(await this.#counts(claims))) return nothing;
+    const defect = defectOf(claims, { issuer, now: clock.now(), leewaySeconds });
+    if (defect !== undefined || !mayKnow(claims, by.value, scopeForAll)) return nothing;
+    if (!(await this.#isActive(claims))) return nothing;
     const scope = scopesOf(claims).join(' ');
     return success({ clientId, claims, scope: scope === '' ? undefined : scope });
   }
@@ -93,29 +91,24 @@ export class IntrospectToken {
     if (!bearer.ok) return bearer;
     const { clientId, scopes } = bearer.value;
     const registration = await this.#registrationOf(clientId);
-    if (registration === undefined || !countsFor(registration)) return refused('token_client_inactive', clientId);
+    if (!isActive(registration)) return refused('token_client_inactive', clientId);
     return success(introspectorOf(registration, scopes));
   }
 
-  /** The one place that decides whether a token which is signed and in time counts. */
-  async #counts(claims: AccessTokenClaims): Promise<boolean> {
+  /** The one place that decides whether a token is active whose signature and time are right. */
+  async #isActive(claims: AccessTokenClaims): Promise<boolean> {
     const { sub: clientId, jti: tokenId } = claims;
-    const [registration, takenBack] = await Promise.all([
+    const [registration, revocation] = await Promise.all([
       this.#registrationOf(clientId),
       this.#parts.revocations.find({ clientId, tokenId }),
     ]);
-    return countsFor(registration) && !isRevoked(claims, takenBack);
+    return isActive(registration) && !isRevoked(claims, revocation);
   }
 
   /** As it is stored now; undefined if it is not registered, or its row is broken. */
   async #registrationOf(clientId: string): Promise<ClientRegistration | undefined> {
     const lookup = await this.#parts.clients.findByClientId(clientId);
     return lookup.kind === 'found' ? lookup.registration : undefined;
-  }
-
-  #isInTime(claims: AccessTokenClaims): boolean {
-    const { clock, issuer, leewaySeconds } = this.#parts;
-    return isInTime(claims, { issuer, now: clock.now(), leewaySeconds });
   }
 }
 

@@ -12,6 +12,7 @@ import type { Caller, RequestOrigin } from './ports/caller.ts';
 import type { AssertionCredentials, ClientAuthentication, ClientCredentials } from './ports/client-credentials.ts';
 import type { Clock } from './ports/clock.ts';
 import type { IdGenerator } from './ports/id-generator.ts';
+import { refusalEvent } from './refusal-event.ts';
 import type { TokenSigner } from './token-signer.ts';
 
 export interface TokenRequest {
@@ -119,13 +120,9 @@ export class IssueToken {
   }
 
   #record(outcome: Result<IssuedToken, Refusal>, request: TokenRequest): Promise<void> {
-    const { requestId, remoteAddress } = request.caller;
     const { auditLog, clock } = this.#parts;
-    const origin = { request_id: requestId, remote_address: remoteAddress };
     if (!outcome.ok) {
-      const { reason, clientId } = outcome.problem;
-      const client = clientId !== undefined && { client_id: clientId };
-      return auditLog.record({ event: 'token_refused', at: clock.now(), reason, ...client, ...origin });
+      return auditLog.record(refusalEvent('token_refused', outcome.problem, request.caller, clock.now()));
     }
     const { claims, scope } = outcome.value;
     const { iat, sub, jti, exp } = claims;
@@ -137,7 +134,8 @@ export class IssueToken {
       scope,
       expires_at: exp,
       ...(request.grant !== 'client_credentials' && { grant: request.grant }),
-      ...origin,
+      request_id: request.caller.requestId,
+      remote_address: request.caller.remoteAddress,
     });
   }
 }

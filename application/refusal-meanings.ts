@@ -87,7 +87,7 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
   token_audience_foreign:
     'The token is meant for another audience than this service. Have the caller ask for a token for this service, and compare aud with TOKEN_AUDIENCE.',
   token_expired: 'The token has expired. Have the caller get a new one when expires_in is over.',
-  token_revoked: 'The token was taken back before its end. Its client gets another one, unless it was disabled.',
+  token_revoked: 'The token was revoked before its end. Its client gets another one, unless it was disabled.',
   token_client_inactive:
     'The token with which the caller of introspection authenticates is of a client that was disabled or removed since. Give the caller another client.',
   token_not_yet_valid:

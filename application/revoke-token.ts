@@ -7,6 +7,7 @@ import type { ClientAuthentication, ClientCredentials } from './ports/client-cre
 import type { Clock } from './ports/clock.ts';
 import type { VerificationKeys } from './ports/key-provider.ts';
 import type { Revocations } from './ports/revocations.ts';
+import { refusalEvent } from './refusal-event.ts';
 import { verifyToken } from './verify-token.ts';
 
 /** Seconds beyond its end that a revoked token is kept: for the clocks of replicas. */
@@ -27,7 +28,7 @@ interface RevokeTokenParts {
   readonly auditLog: AuditLog;
 }
 
-/** Takes back an access token, for the client that it was issued to (RFC 7009). */
+/** Revokes an access token, for the client that it was issued to (RFC 7009). */
 export class RevokeToken {
   readonly #parts: RevokeTokenParts;
 
@@ -37,16 +38,13 @@ export class RevokeToken {
 
   /**
    * The client, or an `invalid_client` or `slow_down` refusal, once it is recorded. A token that is malformed, forged, expired or another client's is
-   * left alone, and nothing tells that. Once it resolves, no introspection that begins later calls the token active. Throws what the ports throw.
+   * left as it is, and the response is the same. Once it resolves, no introspection that begins later calls the token active. Throws what the ports throw.
    */
   async execute({ token, credentials, caller }: RevocationRequest): Promise<Result<string, Refusal>> {
     const { authenticateClient, revocations, budget, keys, clock, auditLog } = this.#parts;
     const client = await authenticateClient.execute(credentials, caller);
-    const origin = { at: clock.now(), request_id: caller.requestId, remote_address: caller.remoteAddress };
     if (!client.ok) {
-      const { reason, clientId } = client.problem;
-      const named = clientId !== undefined && { client_id: clientId };
-      await auditLog.record({ event: 'revocation_refused', reason, ...named, ...origin });
+      await auditLog.record(refusalEvent('revocation_refused', client.problem, caller, clock.now()));
       return client;
     }
     const { clientId } = client.value;
@@ -55,6 +53,7 @@ export class RevokeToken {
     if (!verified.ok || verified.value.sub !== clientId || verified.value.exp <= clock.now()) return success(clientId);
     const { jti: tokenId, exp } = verified.value;
     await revocations.revoke({ clientId, tokenId, keptUntil: exp + KEPT_LONGER_SECONDS });
+    const origin = { at: clock.now(), request_id: caller.requestId, remote_address: caller.remoteAddress };
     await auditLog.record({ event: 'token_revoked', client_id: clientId, token_id: tokenId, ...origin });
     return success(clientId);
   }

@@ -64,7 +64,7 @@ export const PARTS = {
   assertionQueue: token<VerificationQueue>('assertion VerificationQueue'),
   verifyAssertion: token<VerifyAssertion>('VerifyAssertion'),
   usedAssertions: token<UsedAssertions>('UsedAssertions'),
-  /** Undefined where tokens cannot be taken back. */
+  /** Undefined where tokens cannot be revoked. */
   revocations: token<Revocations | undefined>('Revocations'),
   authenticateClient: token<ClientAuthentication<ClientCredentials>>('AuthenticateClient'),
   /** Undefined without the grant. */

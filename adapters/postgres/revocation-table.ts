@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { defineTable } from './table-definition.ts';
 
 /**
- * Tokens that were taken back: one of a client by its `jti` until its end, or, with an empty `token_id`, all of the client that were issued until
+ * Revoked tokens: one of a client by its `jti` until its end, or, with an empty `token_id`, all of the client that were issued until
  * `issued_until`. Ids are compared byte by byte. Times are in seconds since the epoch, by the clock of the database.
  */
 export const REVOCATIONS = defineTable(
@@ -17,5 +17,8 @@ export const REVOCATIONS = defineTable(
     },
   }),
   'read and write',
-  { ifLost: 'bring it back, from a backup or from where it was moved to: tokens that were revoked would count again' },
+  {
+    ifLost:
+      'bring it back, from a backup or from where it was moved to: tokens that were revoked would be active again',
+  },
 );

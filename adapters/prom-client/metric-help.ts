@@ -6,7 +6,7 @@ export const METRIC_HELP = {
   auth_issuer_key_sets: 'Key sets of trusted issuers: current, stale (the last attempt to fetch it failed), or absent.',
   auth_refusal_records: 'Refused requests that can be looked up.',
   auth_refused_clients: 'Registered clients whose last refusals are kept.',
-  auth_revoked_tokens: 'Tokens that were taken back and have not ended, as this process has counted last.',
+  auth_revoked_tokens: 'Revoked tokens that have not ended, as this process has counted last.',
   auth_introspection_callers: 'Clients whose budgets of introspections are kept.',
   auth_status_minutes: 'Minutes in the history of the status page.',
   auth_ready: '1 where /readyz answers 200, else 0.',

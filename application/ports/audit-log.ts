@@ -26,7 +26,17 @@ interface TokenRequest {
   readonly remote_address: string;
 }
 
-type TokenEvent = TokenRequest &
+/** An unknown client id is absent: it may be a secret in the wrong field. */
+interface Refused<Event extends string> extends Partial<OfClient> {
+  readonly event: Event;
+  /**
+   * As in the request log.
+   * @pattern ^[a-z_]+$
+   */
+  readonly reason: string;
+}
+
+export type TokenEvent = TokenRequest &
   (
     | (OfClient & {
         readonly event: 'token_issued';
@@ -38,38 +48,15 @@ type TokenEvent = TokenRequest &
         /** By which it was issued, if not by client_credentials. */
         readonly grant?: 'jwt-bearer';
       })
-    // An unknown id may be a secret in the wrong field.
-    | (Partial<OfClient> & {
-        readonly event: 'token_refused';
-        /**
-         * As in the request log.
-         * @pattern ^[a-z_]+$
-         */
-        readonly reason: string;
-      })
-    // A client has taken back a token of its own.
+    | Refused<'token_refused'>
+    // Somebody who wanted to revoke a token, or asked about one, was not authenticated.
+    | Refused<'revocation_refused'>
+    | Refused<'introspection_refused'>
+    // A client has revoked a token of its own.
     | (OfClient & {
         readonly event: 'token_revoked';
         /** Claim jti of the token. */
         readonly token_id: string;
-      })
-    // Somebody who wanted to take back a token was not authenticated.
-    | (Partial<OfClient> & {
-        readonly event: 'revocation_refused';
-        /**
-         * As in the request log.
-         * @pattern ^[a-z_]+$
-         */
-        readonly reason: string;
-      })
-    // Somebody who asked about a token was not authenticated.
-    | (Partial<OfClient> & {
-        readonly event: 'introspection_refused';
-        /**
-         * As in the request log.
-         * @pattern ^[a-z_]+$
-         */
-        readonly reason: string;
       })
   );
 

@@ -1,9 +1,10 @@
+import type { RevocationState } from '../../domain/token-activity.ts';
 import type { ClientChange } from './client-store.ts';
 
 /** How many revoked tokens are kept: of one client, and of all. */
 export const REVOCATIONS_LIMITS = { perClient: 1_000, total: 100_000 };
 
-/** A token to take back. */
+/** A token to revoke. */
 export interface RevokedToken {
   readonly clientId: string;
   /** Claim `jti`. */
@@ -12,16 +13,8 @@ export interface RevokedToken {
   readonly keptUntil: number;
 }
 
-/** What is revoked of the tokens of one client, as far as one of them needs. */
-export interface RevocationState {
-  /** Whether this very token is. */
-  readonly isRevoked: boolean;
-  /** All tokens that were issued until this second are, itself included; undefined: there is no such second. */
-  readonly issuedUntil: number | undefined;
-}
-
 /**
- * Tokens that were taken back before their end, as all replicas know them. Beyond its limit of tokens, all tokens of the client that were
+ * Tokens that were revoked before their end, as all replicas know them. Beyond its limit of tokens, all tokens of the client that were
  * issued until now are revoked instead: more, never less, and never those of another client. All methods throw DependencyUnavailable.
  */
 export interface Revocations {

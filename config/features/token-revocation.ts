@@ -13,7 +13,7 @@ import type { Configuration } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openStorage } from '../storages.ts';
 
-/** `TOKEN_REVOCATION`: where it is kept which tokens were taken back. */
+/** `TOKEN_REVOCATION`: where revoked tokens are kept. */
 export async function revocations(configuration: Configuration, core: Core): Promise<Feature | undefined> {
   const { settings } = configuration;
   const { openRevocations } = await openStorage(settings);
@@ -26,7 +26,7 @@ export async function revocations(configuration: Configuration, core: Core): Pro
   return opened && { checks: [opened.dependency], close: () => opened.dependency.close() };
 }
 
-/** `TOKEN_REVOCATION`: clients take their tokens back, and resource servers ask whether a token counts now. */
+/** `TOKEN_REVOCATION`: clients revoke their tokens, and resource servers ask whether a token is active. */
 export function tokenRevocation(settings: Settings, core: Core): Feature | undefined {
   const found = core.resolve(PARTS.revocations);
   return found && revocationRoutes(settings, core, found);

@@ -62,8 +62,8 @@ export const FEATURE_GROUPS = {
       TOKEN_REVOCATION: trueOrFalse()
         .default(false)
         .describe(
-          '`true`: clients [take back tokens](resource-servers.md#introspection) at `/oauth2/revoke` (RFC 7009), and `/oauth2/introspect` (RFC 7662) ' +
-            'says whether a token counts now. With a database, it needs `KEY_DIRECTORY=database`',
+          '`true`: clients [revoke their tokens](resource-servers.md#introspection) at `/oauth2/revoke` (RFC 7009), and `/oauth2/introspect` (RFC 7662) ' +
+            'says whether a token is active. With a database, it needs `KEY_DIRECTORY=database`',
         ),
       INTROSPECTION_SCOPE: scopeToken()
         .default('introspect')

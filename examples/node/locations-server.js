@@ -28,7 +28,7 @@ const LOCATIONS = new Map(
   ]),
 );
 
-/** Whether the token counts now, as the service says. Rejects if it does not say so. */
+/** Whether the token is active, as the service says. Rejects if it does not say so. */
 async function isActive(token) {
   const body = new URLSearchParams({ token, client_id: CLIENT_ID, client_secret: CLIENT_SECRET });
   const response = await fetch(INTROSPECTION_URI, { method: 'POST', body, signal: AbortSignal.timeout(2_000) });

@@ -110,7 +110,7 @@ export function describeRevocations(
       expect(revocations.load.revoked).toBeLessThanOrEqual(51);
     });
 
-    it('forgets tokens that nobody accepts any more before it takes back others', async () => {
+    it('forgets tokens that nobody accepts any more before it revokes others', async () => {
       await under.close();
       await open({ perClient: 3, total: 100 });
       for (let number = 0; number < 3; number += 1) await revoke('a', `ended-${number}`, -4_000);

@@ -89,7 +89,7 @@ describe('examples/node/locations-server.js', () => {
 });
 
 describe('examples/node/locations-server.js with introspection', () => {
-  it('refuses a token that was taken back at once, and answers 503 while the service does not say', async () => {
+  it('refuses a token at once that was revoked, and answers 503 while the service does not say', async () => {
     const service = await startServiceUnderTest({
       environment: { PUBLIC_METADATA: 'true', TOKEN_REVOCATION: 'true' },
       clients: [GOOD_CLIENT, { ...GOOD_CLIENT, client_id: 'api', audiences: [GOOD_CLIENT.client_id] }],

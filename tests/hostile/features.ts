@@ -160,8 +160,6 @@ export const FEATURES: Readonly<Record<string, FeatureUnderTest>> = {
     options: { settings: { TOKEN_PROFILE: 'rfc9068', TOKEN_AUDIENCE: 'https://api.test', TOKEN_SCOPE_CLAIM: 'true' } },
     answers: {
       'a token that this test made with the key of the service': OTHER_TOKEN,
-      'an exp that is over': OTHER_TOKEN,
-      'an nbf in an hour': OTHER_TOKEN,
       'the audience of another resource': RESOURCE,
     },
   },

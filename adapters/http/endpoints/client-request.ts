@@ -49,6 +49,11 @@ export async function readClientRequest<Read>(
   return { value: request.value, refuse };
 }
 
+/** A client that has used up its budget waits for the next one: otherwise its refusals would cost as much as responses. */
+export function delayed(refusal: HttpRefusal): HttpRefusal {
+  return refusal.reason === 'introspections_exhausted' ? { ...refusal, delayMs: 1_000 } : refusal;
+}
+
 /** A query string ends up in logs and histories (RFC 6749 section 2.3.1: never in the request URI). */
 function refuseQuery(
   query: string,

@@ -6,7 +6,7 @@ import { acceptedWays, type TokenRequestSettings } from '../parsing/token-reques
 import { type Exchange, sendRefusal } from '../server/exchange.ts';
 import { httpRefusal } from '../server/http-refusal.ts';
 import type { Handler, Route } from '../server/koa-application.ts';
-import { readClientRequest } from './client-request.ts';
+import { delayed, readClientRequest } from './client-request.ts';
 import { INTROSPECTION_PATH } from './paths.ts';
 
 interface IntrospectionParts extends TokenRequestSettings {
@@ -28,7 +28,7 @@ function introspectionEndpoint(parts: IntrospectionParts): Handler {
     const request = await readClientRequest(ctx, load, accepted, readIntrospection, ['token']);
     if (request === undefined) return;
     const found = await introspectToken.execute({ ...request.value, caller: new ResponseCaller(ctx, load) });
-    if (!found.ok) return request.refuse(found.problem);
+    if (!found.ok) return request.refuse(delayed(found.problem));
     answerIntrospection(ctx, found.value);
   };
 }

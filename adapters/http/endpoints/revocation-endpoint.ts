@@ -4,7 +4,7 @@ import { ResponseCaller } from '../admission/response-caller.ts';
 import { readRevocation } from '../parsing/introspection-request.ts';
 import { acceptedWays, type TokenRequestSettings } from '../parsing/token-request.ts';
 import type { Handler, Route } from '../server/koa-application.ts';
-import { readClientRequest } from './client-request.ts';
+import { delayed, readClientRequest } from './client-request.ts';
 import { REVOCATION_PATH } from './paths.ts';
 
 interface RevocationParts extends TokenRequestSettings {
@@ -25,7 +25,7 @@ function revocationEndpoint(parts: RevocationParts): Handler {
     const request = await readClientRequest(ctx, load, accepted, readRevocation, ['token']);
     if (request === undefined) return;
     const revoked = await revokeToken.execute({ ...request.value, caller: new ResponseCaller(ctx, load) });
-    if (!revoked.ok) return request.refuse(revoked.problem);
+    if (!revoked.ok) return request.refuse(delayed(revoked.problem));
     ctx.state.clientId = revoked.value;
     ctx.status = 200;
     ctx.body = {};

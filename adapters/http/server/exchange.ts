@@ -98,16 +98,11 @@ export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): 
     dropHead(ctx);
     const { socket } = ctx.req;
     const { refusal, tokenId, isRepeated } = ctx.state;
-    const delayMs = refusal === undefined ? 0 : Math.max(rejectionDelay.delayMs(socket), heldMs(refusal));
+    const delayMs = refusal === undefined ? 0 : Math.max(rejectionDelay.delayMs(socket), refusal.delayMs ?? 0);
     if (delayMs > 0) await hold(ctx, rejectionDelay, () => rejectionDelay.wait(delayMs));
     const kind = refusal && isRepeated ? 'repeated refusal' : tokenId === undefined ? 'other' : 'token';
     if (responsePacing.mustWait(kind)) await hold(ctx, responsePacing, () => responsePacing.wait(kind, socket));
   };
-}
-
-/** A client that has used up its budget waits for the next one: otherwise its refusals would cost as much as responses. */
-function heldMs({ reason }: HttpRefusal): number {
-  return reason === 'introspections_exhausted' ? 1_000 : 0;
 }
 
 /** Lets a response wait. If too many wait, it is sent at once and ends its connection. */

@@ -57,6 +57,8 @@ export interface HttpRefusal {
   readonly shown?: string;
   /** For the log. */
   readonly detail?: string;
+  /** How long the response waits at least, in milliseconds. */
+  readonly delayMs?: number;
   /** Header fields beyond those of every response, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -3,10 +3,10 @@ import {
   AHEAD_SECONDS,
   KEPT_SECONDS,
   REVOCATIONS_LIMITS,
-  type RevocationState,
   type Revocations,
   type RevokedToken,
 } from '../../../application/ports/revocations.ts';
+import type { RevocationState } from '../../../domain/token-activity.ts';
 
 interface OfClient {
   /** Until when each token is kept, by its id. */

@@ -226,7 +226,7 @@ describe('the revocation endpoint', () => {
   const isActive = async (token: string) =>
     (await introspect(service().url, { token, ...credentialsOf('auditor') })).json()['active'];
 
-  it('takes back a token of the client, and no other one of it', async () => {
+  it('revokes a token of the client, and no other one of it', async () => {
     const [token, other] = [await tokenOf('caller'), await tokenOf('caller')];
     const response = await revoke(token, credentialsOf('caller'));
     expect([response.status, response.text]).toEqual([200, '{}']);
@@ -392,7 +392,7 @@ describe('a token', () => {
     expect(logLineOf(service, refused)).toMatchObject({ reason: 'token_client_inactive', client_id: 'api' });
   });
 
-  it('is neither active nor inactive while the database is away, and costs no look-up if it is forged or not the business of the caller', async () => {
+  it('is neither active nor inactive while the database is away, and costs no look-up if it is forged or not for the caller to know', async () => {
     let [isAway, lookUps] = [false, 0];
     await using service = await startServiceUnderTest({
       environment: ON,
