@@ -39,9 +39,9 @@ const ISSUERS = {
 const methods = (...names: readonly string[]) => ({
   CLIENT_AUTHENTICATION_METHODS: ['client_secret_post', ...names].join(),
 });
-const challenged = (reason: string): ExpectedResponse => ({
+const challenged = (reason: string, scheme = 'Basic'): ExpectedResponse => ({
   ...invalidClient(reason),
-  headers: { 'www-authenticate': 'Basic realm="token endpoint"' },
+  headers: { 'www-authenticate': `${scheme} realm="token endpoint"` },
 });
 const MALFORMED_BASIC = badRequest('basic_credentials_malformed');
 const TWO_WAYS = badRequest('credentials_repeated');
@@ -75,6 +75,8 @@ const BASIC: FeatureUnderTest['answers'] = {
   'Basic with 7 KB': challenged('presented_secret_unusable'),
   'Basic with a wrong secret': challenged('secret_wrong'),
   'Basic without a secret': challenged('credentials_missing'),
+  'another scheme': { ...challenged('method_unsupported', 'Negotiate'), isExplained: true },
+  'a scheme of 64 characters': { ...challenged('method_unsupported', 'S'.repeat(64)), isExplained: true },
 };
 
 /** What every method with assertions refuses alike. */

@@ -171,6 +171,6 @@ export function isBearer({ scheme }: PresentAuthorization): boolean {
 }
 
 /** A method that is not switched on (RFC 6749 section 5.2): the response says what to do instead, whatever was sent. */
-export function unsupported({ secretInBody }: AcceptedWays): HttpReason {
-  return secretInBody ? 'authorization_method_unsupported' : 'method_unsupported';
+export function unsupported({ secretInBody, secretInHeader }: AcceptedWays): HttpReason {
+  return secretInBody && !secretInHeader ? 'authorization_method_unsupported' : 'method_unsupported';
 }

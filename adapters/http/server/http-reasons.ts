@@ -20,7 +20,7 @@ export const HTTP_REASONS = {
   },
   credentials_in_query: {
     code: 'invalid_request',
-    description: 'send client_id, client_secret and grant_type in the body, never in the query string',
+    description: 'send all parameters in the body, never in the query string',
   },
   authorization_repeated: { code: 'invalid_request', description: 'more than one Authorization header' },
   authorization_malformed: { code: 'invalid_request', description: 'the Authorization header is malformed' },
