@@ -13,23 +13,32 @@ export interface RecordChangesParts {
 export class RecordChanges<Made> implements ChangeRecorder<Made> {
   readonly #parts: RecordChangesParts;
   readonly #eventsOf: (made: Made, common: ChangeMade) => readonly ChangeEvent[];
+  readonly #by: Pick<ChangeMade, 'changed_by'>;
   #common: ChangeMade = { at: 0, change_id: '', database_role: undefined };
   /** Whether an event of the last change is written. */
   #isRecorded = false;
 
-  /** @param eventsOf the events of one change, all with the same common fields. */
-  constructor(parts: RecordChangesParts, eventsOf: (made: Made, common: ChangeMade) => readonly ChangeEvent[]) {
+  /**
+   * @param eventsOf the events of one change, all with the same common fields.
+   * @param by who makes the changes, if the programs' own fields do not say it.
+   */
+  constructor(
+    parts: RecordChangesParts,
+    eventsOf: (made: Made, common: ChangeMade) => readonly ChangeEvent[],
+    by: Pick<ChangeMade, 'changed_by'> = {},
+  ) {
     this.#parts = parts;
     this.#eventsOf = eventsOf;
+    this.#by = by;
   }
 
-  record(made: Made, database_role: string | undefined): void {
+  async record(made: Made, database_role: string | undefined): Promise<void> {
     const { clock, ids } = this.#parts;
-    this.#common = { at: clock.now(), change_id: ids.uuid(), database_role };
+    this.#common = { at: clock.now(), change_id: ids.uuid(), database_role, ...this.#by };
     this.#isRecorded = false;
     try {
       for (const event of this.#eventsOf(made, this.#common)) {
-        this.#parts.changeLog.record(event);
+        await this.#parts.changeLog.record(event);
         this.#isRecorded = true;
       }
     } catch (fault) {
@@ -42,7 +51,7 @@ export class RecordChanges<Made> implements ChangeRecorder<Made> {
   unconfirmed(): void {
     const { changeLog, clock } = this.#parts;
     const { change_id } = this.#common;
-    if (this.#isRecorded) changeLog.record({ event: 'change_unconfirmed', at: clock.now(), change_id });
+    if (this.#isRecorded) void changeLog.record({ event: 'change_unconfirmed', at: clock.now(), change_id });
     this.#isRecorded = false;
   }
 }

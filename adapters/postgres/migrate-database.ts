@@ -49,7 +49,7 @@ interface Step {
  * others wait for it. Throws DependencyUnavailable if the database cannot be used.
  */
 export async function migrateDatabase(
-  url: string,
+  url: string | (() => string),
   { created: more = [], grantTo, roleFor = 'service', dryRun = false }: MigrationOptions = {},
 ): Promise<readonly string[]> {
   const created = [CLIENTS, USED_ASSERTIONS, REVOCATIONS, ...more];

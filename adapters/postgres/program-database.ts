@@ -13,7 +13,7 @@ interface ProgramDatabaseOptions {
 
 /** A table that a program manages, and that has to exist. It connects at the first use, and then finds out whether the table can be used. */
 export async function openProgramDatabase(
-  url: string,
+  url: string | (() => string),
   table: TableDefinition,
   { poolSize, findTable }: ProgramDatabaseOptions,
 ) {
@@ -27,7 +27,10 @@ export async function openProgramDatabase(
   }
   return {
     async connect() {
-      prepared ??= prepare();
+      prepared ??= prepare().catch((fault: unknown) => {
+        prepared = undefined;
+        throw fault;
+      });
       await prepared;
       const client = await connection.pool.connect();
       const query = async <Row>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> => {

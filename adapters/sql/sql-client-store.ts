@@ -64,7 +64,10 @@ export class SqlClientStore implements ClientStore {
   }
 
   find(clientId: string): Promise<StoredClient | undefined> {
-    return this.#use((connection, { find }) => this.#find(connection, find, clientId));
+    return this.#use(async (connection, { find }) => {
+      const found = await this.#find(connection, find, clientId);
+      return found && unversioned(found);
+    });
   }
 
   add({ details = {}, ...client }: NewClient): Promise<StoredClient | undefined> {
@@ -133,14 +136,15 @@ export class SqlClientStore implements ClientStore {
 
   change<Problem>(
     clientId: string,
-    edit: (stored: StoredClient) => Result<ClientEdit, Problem>,
+    edit: (stored: VersionedClient) => Result<ClientEdit, Problem>,
     prepare?: () => Promise<void>,
   ): Promise<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>> {
     return this.#transaction<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>>(
       async (connection, { findAndLock, update, hasDetails }, note) => {
-        const before = await this.#find(connection, findAndLock, clientId);
-        if (before === undefined) return failure('client_unknown');
-        const edited = edit(before);
+        const found = await this.#find(connection, findAndLock, clientId);
+        if (found === undefined) return failure('client_unknown');
+        const before = unversioned(found);
+        const edited = edit(found);
         if (!edited.ok) return edited;
         const { details: given, ...fields } = edited.value;
         if (given !== undefined && before.problem !== undefined) return failure('details_unreadable');
@@ -161,10 +165,15 @@ export class SqlClientStore implements ClientStore {
     );
   }
 
-  remove(clientId: string, prepare?: () => Promise<void>): Promise<StoredClient | undefined> {
+  remove(
+    clientId: string,
+    prepare?: () => Promise<void>,
+    mayRemove: (stored: VersionedClient) => boolean = () => true,
+  ): Promise<StoredClient | undefined> {
     return this.#transaction(async (connection, { findAndLock, remove }, note) => {
-      const before = await this.#find(connection, findAndLock, clientId);
-      if (before === undefined) return undefined;
+      const found = await this.#find(connection, findAndLock, clientId);
+      if (found === undefined || !mayRemove(found)) return undefined;
+      const before = unversioned(found);
       requireChanged((await connection.query(remove, [clientId])).length, 1);
       await prepare?.();
       note({ before });
@@ -176,11 +185,11 @@ export class SqlClientStore implements ClientStore {
     await this.#database.close();
   }
 
-  async #find(connection: SqlConnection, statement: string, clientId: string): Promise<StoredClient | undefined> {
+  async #find(connection: SqlConnection, statement: string, clientId: string): Promise<VersionedClient | undefined> {
     const records = await connection.query<ClientRow>(statement, [clientId]);
     // The collation of another application may ignore case.
     const record = records.find((found) => found.clientId === clientId);
-    return record && this.#read(record);
+    return record && this.#readVersion(record);
   }
 
   async #findAll(
@@ -255,6 +264,10 @@ export class SqlClientStore implements ClientStore {
       return work(connection, clientStatements(this.#database.dialect, hasDetails));
     });
   }
+}
+
+function unversioned({ version: _version, ...stored }: VersionedClient): StoredClient {
+  return stored;
 }
 
 function* partsOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {

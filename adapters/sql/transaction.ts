@@ -37,7 +37,7 @@ export async function endTransaction<Change>(
   onCommit?: () => void,
 ): Promise<void> {
   if (change === undefined) return connection.run('rollback');
-  recorder?.record(change, await connection.role());
+  await recorder?.record(change, await connection.role());
   onCommit?.();
   try {
     await connection.run('commit');

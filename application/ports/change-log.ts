@@ -39,6 +39,11 @@ export interface ChangeMade {
   readonly change_id: string;
   /** The role that the program has authenticated as. A storage without roles has none. */
   readonly database_role: string | undefined;
+  /**
+   * The client that has made it, by the API.
+   * @minLength 1
+   */
+  readonly changed_by?: string;
 }
 
 /** A change that an operator makes with one of the programs. */
@@ -95,11 +100,11 @@ export interface UnconfirmedChange {
   readonly change_id: string;
 }
 
-/** The record of what operators change, in a program that runs once. */
+/** The record of what operators change. */
 export interface ChangeLog {
   /**
-   * Writes an event before it returns. If it is not possible and required, throws DependencyUnavailable: the change must not be
-   * made. `change_unconfirmed` never throws.
+   * Writes an event before it returns or resolves. If it is not possible and required, throws DependencyUnavailable: the change must not
+   * be made. `change_unconfirmed` never throws.
    */
-  record(event: ChangeEvent | UnconfirmedChange): void;
+  record(event: ChangeEvent | UnconfirmedChange): void | Promise<void>;
 }

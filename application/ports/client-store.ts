@@ -166,12 +166,16 @@ export interface ClientStore {
   /** Replaces what `edit` returns, or changes nothing if it fails, and if it would replace details that cannot be read. */
   change<Problem>(
     clientId: string,
-    edit: (stored: StoredClient) => Result<ClientEdit, Problem>,
+    edit: (stored: VersionedClient) => Result<ClientEdit, Problem>,
     prepare?: Prepare,
   ): Promise<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>>;
 
-  /** Deletes the client and returns what was deleted. */
-  remove(clientId: string, prepare?: Prepare): Promise<StoredClient | undefined>;
+  /** Deletes the client, unless `mayRemove` says no, and returns what was deleted. */
+  remove(
+    clientId: string,
+    prepare?: Prepare,
+    mayRemove?: (stored: VersionedClient) => boolean,
+  ): Promise<StoredClient | undefined>;
 }
 
 /** What is wrong with the entry at a position, counted from 0, or with the whole input. Never quotes a value. */

@@ -41,18 +41,13 @@ export function manageClients(
     if (!audit.ok) return audit;
     const database = databaseOf(environment, readTextFile);
     if (!database.ok) return database;
-    const { openClientStore, openClientTokens } = await openPrograms(database.value);
+    const { openClients } = await openPrograms(database.value);
     const recorder = new RecordChanges(audit.value, clientChangeEvents);
-    const store = await openClientStore(database.value, recorder);
-    const tokens = await openClientTokens(database.value, recorder);
+    const clients = await openClients(database.value);
     const sources = { clock, generateSecret: randomSecret, ids: new RandomIdGenerator() };
     const hashes = { encodeSecret, matchSecret: bcryptMatcher(hashing.run), secretFiles };
-    const parts = { store, tokens, ...hashes, checkRule: checkRule.value, ...sources };
-    const close = async () => {
-      await tokens.close();
-      await store.close();
-    };
-    return success({ ...createClientManagement(parts), close });
+    const parts = { ...clients.with(recorder), ...hashes, checkRule: checkRule.value, ...sources };
+    return success({ ...createClientManagement(parts), close: () => clients.close() });
   }
 
   // Loaded when it runs, since only this command needs the settings of the service.

@@ -38,14 +38,21 @@ export const postgres: Storage = {
   openUsedAssertions: ({ database, clock, log }) => openUsedAssertions(database, clock, log),
 
   programs: {
-    async openClientStore({ url }, recorder) {
-      return new SqlClientStore(await openClientsDatabase(url), readDetails, recorder);
+    async openClients({ url, poolSize = 1 }) {
+      const [clients, revocations] = [await openClientsDatabase(url, poolSize), await openRevocationsDatabase(url)];
+      return {
+        with: (recorder) => ({
+          store: new SqlClientStore(clients, readDetails, recorder),
+          tokens: new SqlClientTokens(revocations, recorder),
+        }),
+        async close() {
+          await revocations.close();
+          await clients.close();
+        },
+      };
     },
     async openKeyRing({ url }, recorder) {
       return new SqlKeyRingRecords(await openKeyRingDatabase(url), recorder);
-    },
-    async openClientTokens({ url }, recorder) {
-      return new SqlClientTokens(await openRevocationsDatabase(url), recorder);
     },
     async migrate({ url }, options) {
       return success({ done: await migrateDatabase(url, { created: [KEY_RING], ...options }), hasRoles: true });

@@ -45,14 +45,18 @@ export const sqlite: Storage = {
   },
 
   programs: {
-    async openClientStore({ file }, recorder) {
-      return new SqlClientStore(openClientsFile(file), readDetails, recorder);
+    async openClients({ file }) {
+      const [clients, revocations] = [openClientsFile(file), keyRingFile(keyRingFileOf(file))];
+      return {
+        with: (recorder) => ({
+          store: new SqlClientStore(clients, readDetails, recorder),
+          tokens: new SqlClientTokens({ ...revocations, count: 'count' }, recorder),
+        }),
+        close: () => clients.close(),
+      };
     },
     async openKeyRing({ file }, recorder) {
       return new SqlKeyRingRecords(keyRingFile(keyRingFileOf(file)), recorder);
-    },
-    async openClientTokens({ file }, recorder) {
-      return new SqlClientTokens({ ...keyRingFile(keyRingFileOf(file)), count: 'count' }, recorder);
     },
     async migrate({ file }, { grantTo, dryRun }) {
       if (grantTo !== undefined) return failure('--grant-to: a file has no roles; its owner and group decide.');

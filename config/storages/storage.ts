@@ -65,10 +65,15 @@ interface Closable {
   close(): Promise<void>;
 }
 
+/** Clients and their tokens, to change them. Nothing is opened before the first use. */
+export interface ManagedClients {
+  /** @param recorder of one change at a time. */
+  with(recorder: ChangeRecorder<ClientChange>): { readonly store: ClientStore; readonly tokens: ClientTokens };
+}
+
 export interface StoragePrograms {
-  openClientStore(place: Place, recorder: ChangeRecorder<ClientChange>): Promise<ClientStore & Closable>;
+  openClients(place: Place): Promise<ManagedClients & Closable>;
   openKeyRing(place: Place, recorder: ChangeRecorder<readonly KeyRingChange[]>): Promise<KeyRingRecords & Closable>;
-  openClientTokens(place: Place, recorder: ChangeRecorder<ClientChange>): Promise<ClientTokens & Closable>;
   /** Fails with what is wrong with the options. */
   migrate(place: Place, options: MigrateOptions): Promise<Result<Migrated, string>>;
 }
@@ -77,6 +82,8 @@ export interface StoragePrograms {
 interface Place {
   /** The path of DATABASE_FILE. */
   readonly file: string;
-  /** DATABASE_URL. A secret. */
-  readonly url: string;
+  /** DATABASE_URL, or what returns it for each new connection. A secret. */
+  readonly url: string | (() => string);
+  /** The most connections for changes of clients; one by default. */
+  readonly poolSize?: number;
 }

@@ -885,7 +885,7 @@ describe('clientChangeEvents', () => {
   it.each([
     [0, []],
     [1, ['client_removed', 'change_unconfirmed']],
-  ])('says so of a change of which only %i events could be recorded', (most, expected) => {
+  ])('says so of a change of which only %i events could be recorded', async (most, expected) => {
     const written: string[] = [];
     const full = {
       record({ event }: { readonly event: string }) {
@@ -899,7 +899,7 @@ describe('clientChangeEvents', () => {
       ...clientChangeEvents(made, common),
       ...clientChangeEvents(made, common),
     ]);
-    expect(() => both.record(removal, undefined)).toThrow('no space left');
+    await expect(both.record(removal, undefined)).rejects.toThrow('no space left');
     expect(written).toEqual(expected);
   });
 

@@ -19,9 +19,9 @@ const BEGIN_TABLE = `${BEGIN}; set local lock_timeout = ${PLAN_WAIT_MS}; set loc
   lock table clients in share row exclusive mode; set local statement_timeout = ${DEADLINE_MS}; set local lock_timeout = ${DEADLINE_MS}`;
 
 /** The database with the table `clients`, for the store that manages them. It connects at the first use, and the table has to exist. */
-export async function openClientsDatabase(url: string) {
-  const { connect, close } = await openProgramDatabase(url, CLIENTS, { poolSize: 1, findTable });
-  let details: Promise<readonly unknown[]> | undefined;
+export async function openClientsDatabase(url: string | (() => string), poolSize = 1) {
+  const { connect, close } = await openProgramDatabase(url, CLIENTS, { poolSize, findTable });
+  let hasColumns = false;
   return {
     dialect: {
       bytewise: 'collate "C"',
@@ -37,8 +37,8 @@ export async function openClientsDatabase(url: string) {
       return { ...connection, begin };
     },
     async hasDetails({ query }: { query(text: string): Promise<readonly unknown[]> }): Promise<boolean> {
-      details ??= query(`select where ${HAS_OWN_COLUMNS}`);
-      return (await details).length > 0;
+      hasColumns ||= (await query(`select where ${HAS_OWN_COLUMNS}`)).length > 0;
+      return hasColumns;
     },
     faultOf: (fault: unknown) => (fault instanceof DependencyUnavailable ? fault : storeFault(fault)),
     close,

@@ -5,7 +5,7 @@ import { KEY_RING } from '../key-directory/postgres-key-ring.ts';
 import { openProgramDatabase } from '../program-database.ts';
 
 /** The database with the table `key_ring`, for the program that manages it. */
-export async function openKeyRingDatabase(url: string) {
+export async function openKeyRingDatabase(url: string | (() => string)) {
   const { connect, close } = await openProgramDatabase(url, KEY_RING, { poolSize: 1 });
   return {
     time: DATABASE_TIME,

@@ -29,7 +29,7 @@ export async function openRevocations(options: Omit<ConnectionOptions, 'poolSize
 }
 
 /** The same table for a program. */
-export async function openRevocationsDatabase(url: string) {
+export async function openRevocationsDatabase(url: string | (() => string)) {
   const { connect, close } = await openProgramDatabase(url, REVOCATIONS, { poolSize: 1 });
   return {
     time: DATABASE_TIME,

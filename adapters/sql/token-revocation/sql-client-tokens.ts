@@ -12,7 +12,6 @@ interface RevocationsDatabase extends Pick<RevocationTable, 'time' | 'count'> {
   faultOf(fault: unknown): unknown;
   /** Whether a fault, as `faultOf` explains it, means that the table was never created. */
   isMissing(fault: unknown): boolean;
-  close(): Promise<void>;
 }
 
 /** The tokens of clients, for programs that manage these. */
@@ -35,7 +34,7 @@ export class SqlClientTokens implements ClientTokens {
   async revokeAll(clientIds: readonly string[], change?: ClientChange): Promise<void> {
     if (clientIds.length === 0 || !(await this.areKept())) return;
     await withConnection(this.#database, async (connection) => {
-      if (change !== undefined) this.#recorder.record(change, await connection.role());
+      if (change !== undefined) await this.#recorder.record(change, await connection.role());
       const query = <Row>(text: string, values: readonly (string | null)[] = []) => connection.query<Row>(text, values);
       try {
         await new SqlRevocations({ ...this.#database, query }).revokeAll(clientIds);
@@ -48,9 +47,5 @@ export class SqlClientTokens implements ClientTokens {
 
   async settled(): Promise<void> {
     await setTimeout((AHEAD_SECONDS + 1) * 1_000);
-  }
-
-  close(): Promise<void> {
-    return this.#database.close();
   }
 }
