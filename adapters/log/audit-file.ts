@@ -63,13 +63,13 @@ interface ProgramChangeLogOptions {
 }
 
 /** The audit lines of a program that runs once: each is written when it is made, and read-only commands open nothing. */
-export function programChangeLog(options: ProgramChangeLogOptions): ChangeLog {
+export function programChangeLog(options: ProgramChangeLogOptions) {
   const { open, base, isRequired, onLost, append = writeNow } = options;
   let descriptor: number | undefined;
   let { isCut } = options;
   let change = { id: '', waitsUntil: 0, isLost: false };
   return {
-    record(event) {
+    record(event: Parameters<ChangeLog['record']>[0]): void {
       const now = performance.now();
       const isUnconfirmed = event.event === 'change_unconfirmed';
       if (event.change_id !== change.id) {
