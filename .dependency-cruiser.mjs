@@ -89,8 +89,8 @@ export default {
       name: 'no-feature-imports-another',
       severity: 'error',
       comment: 'Each can be read alone: put the shared part into the core.',
-      // The program of the keys is about the directory of the keys.
-      from: { path: OF_A_FEATURE, pathNot: ['^(tests|lab)/', '/keys-program/'] },
+      // The program of the keys is about the directory of the keys, and the API has the use cases of the program of the clients.
+      from: { path: OF_A_FEATURE, pathNot: ['^(tests|lab)/', '/keys-program/', '^application/admin-api/'] },
       to: { path: OF_A_FEATURE, pathNot: '/$1/' },
     },
     ...Object.entries(PACKAGES_OF_ADAPTERS).map(([adapter, packages]) => ({

@@ -8,7 +8,7 @@ import type { VerificationKeys } from './ports/key-provider.ts';
 import type { Revocations } from './ports/revocations.ts';
 import { verifyToken } from './verify-token.ts';
 
-interface BearerRequest {
+export interface BearerRequest {
   /** The token after `Bearer`, unchanged. */
   readonly token: string;
   /** The scopes that the resource requires; the token must have all of them. */
@@ -24,6 +24,8 @@ export interface ExpectedToken {
   readonly issuer: string;
   /** What claim `aud` has to name: this audience, or the client itself. If undefined, `aud` is not checked. */
   readonly audience?: string | typeof OWN_CLIENT | undefined;
+  /** Whether `aud` may name nothing else: nobody else has received such a token. */
+  readonly isOnlyAudience?: boolean;
   /** Seconds by which the issuer's clock and ours may differ; 0 if they are the same clock. */
   readonly leewaySeconds?: number;
 }
@@ -55,13 +57,12 @@ export class AuthorizeRequest {
     const verified = await verifyToken(token, this.#keys);
     if (!verified.ok) return refused(verified.problem);
     const claims = verified.value;
-    const { issuer, audience, leewaySeconds = 0 } = this.#expected;
+    const { issuer, audience, isOnlyAudience = false, leewaySeconds = 0 } = this.#expected;
 
     const defect = defectOf(claims, { issuer, now: this.#clock.now(), leewaySeconds });
     if (defect !== undefined) return refused(defect, claims.iss === issuer ? claims.sub : undefined);
-    if (audience !== undefined && !isFor(claims, audience === OWN_CLIENT ? claims.sub : audience)) {
-      return refused('token_audience_foreign', claims.sub);
-    }
+    const isForUs = audience === undefined || isFor(claims, audience === OWN_CLIENT ? claims.sub : audience);
+    if (!isForUs || (isOnlyAudience && claims.aud !== audience)) return refused('token_audience_foreign', claims.sub);
     if (requiredScope !== undefined && !holds(claims, requiredScope)) {
       return refused('scope_insufficient', claims.sub);
     }

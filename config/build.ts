@@ -18,6 +18,7 @@ import { signingKeys } from './core/signing-keys.ts';
 import { storage } from './core/storage.ts';
 import { registerAuthentication, registerUseCases } from './core/use-cases.ts';
 import { closeFeatures, type Feature } from './feature.ts';
+import { adminApi } from './features/admin-api.ts';
 import { exampleResource } from './features/example-resource.ts';
 import { federatedJwt } from './features/federated-jwt.ts';
 import { keyDirectory } from './features/key-directory.ts';
@@ -92,6 +93,7 @@ export async function buildService(configuration: Configuration, given: Given = 
     add(await revocations(configuration, core));
     registerUseCases(core, settings);
     add(tokenRevocation(settings, core));
+    add(await adminApi(configuration, core));
     add(exampleResource(settings));
     add(tls(configuration, core));
     add(statusPage(configuration, core, checks, keys));

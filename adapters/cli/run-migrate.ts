@@ -17,7 +17,7 @@ Exit codes: 0 done; 2 wrong usage; 3 the database cannot be used.`;
 const NEXT_STEP = 'If the service has its own role, give it what it needs: add --grant-to <role>.';
 
 /** What uses a role; the first one is the default. */
-const ROLES_FOR = ['service', 'clients', 'keys'] as const;
+const ROLES_FOR = ['service', 'admin-api', 'clients', 'keys'] as const;
 
 /** What a user asks for. */
 export interface MigrateOptions extends OutputOptions {

@@ -247,6 +247,17 @@ function readEntry(entry: unknown, position: number, secrets: SecretRules): Impo
   return failure(client.error.issues.map((issue) => ({ position, text: named + describeIssue(issue) })));
 }
 
+/** A client whose secrets are encodings, or everything that is wrong with its entry. The code `secret` is that of each secret that is none. */
+export function checkEntry(entry: unknown) {
+  const resolved = withSecrets(entry, { plain: 'refused', read: () => failure('') });
+  const ofSecrets = resolved.ok ? [] : resolved.problem.map(([path]) => ({ path, code: 'secret', text: '' }));
+  const client = ENTRY.safeParse(resolved.ok ? resolved.value.entry : entry);
+  const issues =
+    client.error?.issues.map(({ path, code, message: text }) => ({ path: path.join('.'), code, text })) ?? [];
+  const others = issues.filter(({ path }) => ofSecrets.every((secret) => secret.path !== path));
+  return { entry: client.data, problems: [...ofSecrets, ...others] };
+}
+
 /** Who an entry is about, if its id can be shown. */
 function nameOf(entry: unknown): string {
   const id: unknown = Object(entry).client_id;

@@ -192,7 +192,7 @@ async function grantSteps(
     firstSchema,
   ]);
   const { rows: found } = await client.query<{ readonly sequence: string | null }>(FIND_SEQUENCE);
-  const sequences = user === 'clients' ? found.flatMap(({ sequence }) => sequence ?? []) : [];
+  const sequences = user === 'clients' || user === 'admin-api' ? found.flatMap(({ sequence }) => sequence ?? []) : [];
   const grants = [
     ...schemas.map(({ schema }) => ({
       holds: `pg_catalog.has_schema_privilege($1::name, ${client.escapeLiteral(schema)}::regnamespace::oid, 'usage')`,

@@ -1,15 +1,15 @@
 import { BRING_BACK } from '../../application/client-lookup.ts';
 import type { Problem } from '../../domain/problem.ts';
 
-/** What uses tables: the service, and the programs `clients` and `keys`. */
-export type TableUser = 'service' | 'clients' | 'keys';
+/** What uses tables: the service, also with `ADMIN_API`, and the programs `clients` and `keys`. */
+export type TableUser = 'service' | 'admin-api' | 'clients' | 'keys';
 
 /** The tables of the service, with what uses each. */
 const USERS: Readonly<Record<string, readonly TableUser[]>> = {
-  clients: ['service', 'clients'],
-  key_ring: ['service', 'keys'],
-  used_assertions: ['service'],
-  revocations: ['service', 'clients'],
+  clients: ['service', 'admin-api', 'clients'],
+  key_ring: ['service', 'admin-api', 'keys'],
+  used_assertions: ['service', 'admin-api'],
+  revocations: ['service', 'admin-api', 'clients'],
 };
 
 /** The tables that this user needs. */

@@ -181,6 +181,14 @@ export class SqlClientStore implements ClientStore {
     });
   }
 
+  /** Throws what keeps this role from changing clients. Changes nothing. */
+  rehearse(): Promise<void> {
+    return this.#use(async (connection) => {
+      await connection.begin('rows');
+      await connection.run('rollback');
+    });
+  }
+
   async close(): Promise<void> {
     await this.#database.close();
   }

@@ -92,6 +92,9 @@ export interface ManagementParts extends SecretParts {
   readonly checkRule: CheckRule;
 }
 
+/** What a change needs of them. */
+type ChangeParts = Omit<ManagementParts, 'store' | 'ids'> & { readonly store: Pick<ClientStore, 'change'> };
+
 type Edit = (stored: StoredClient) => Result<ClientEdit, ChangeProblem>;
 
 /**
@@ -100,7 +103,7 @@ type Edit = (stored: StoredClient) => Result<ClientEdit, ChangeProblem>;
  * break a rule, such as too many entries or one that is there already.
  */
 export async function changeClient(
-  parts: ManagementParts,
+  parts: ChangeParts,
   clientId: string,
   request: ChangeRequest,
 ): Promise<Result<ChangedClient, ChangeProblem>> {
@@ -127,7 +130,7 @@ export async function changeClient(
   return isStillLocked && !changed ? failure('hash_missing') : success({ client, changed, secret });
 }
 
-async function giving(parts: ManagementParts, request: SecretRequest | NamedSecretRequest) {
+async function giving(parts: SecretParts, request: SecretRequest | NamedSecretRequest) {
   const { secret, clientSecret, marks, secrets } = await newSecret(parts, request);
   if ('secret' in request) return { secret, edit: replacingSecrets(clientSecret, marks) };
   const now = parts.clock.now();

@@ -131,12 +131,18 @@ async function planBatch(
 function problemsOf(client: FileClient, position: number, checkRule: CheckRule): readonly ImportProblem[] {
   const weak = problemOfRules(client.details?.subjects ?? [], checkRule);
   const text = weak && `client ${client.clientId}: ${describeDetailsProblem(weak)}`;
-  return [...unstorableFields(client, position), ...(text === undefined ? [] : [{ position, text }])];
+  const unstorable = unstorableFields(client).map(({ field, rule }) => ({ position, text: `${field} ${rule}` }));
+  return [...unstorable, ...(text === undefined ? [] : [{ position, text }])];
 }
 
 /** Texts that a database cannot store: a NUL, and half of a surrogate pair. */
-function unstorableFields(client: FileClient, position: number): readonly ImportProblem[] {
+export function unstorableFields(client: Pick<FileClient, 'clientId' | 'clientName'>): readonly UnstorableField[] {
   return (['clientId', 'clientName'] as const)
     .filter((field) => !client[field].isWellFormed() || client[field].includes('\0'))
-    .map((field) => ({ position, text: `${FIELD_NAMES[field]} must be Unicode text without NUL` }));
+    .map((field) => ({ field: FIELD_NAMES[field], rule: 'must be Unicode text without NUL' }));
+}
+
+interface UnstorableField {
+  readonly field: string;
+  readonly rule: string;
 }

@@ -66,8 +66,8 @@ export interface AuditLog {
    * Records an event, in the order of the calls, without secrets and tokens. Blocks nothing.
    *
    * A log that is not required resolves at once: an event that cannot be recorded is lost and counted. A required one resolves when
-   * the event of a token is written, and rejects with DependencyUnavailable if that is not possible within its deadline: the caller
+   * the event is written, and rejects with DependencyUnavailable if that is not possible within its deadline: the caller
    * must not answer what it says. An event of a key cannot be taken back: it never rejects, and is written as soon as possible.
    */
-  record(event: TokenEvent | KeyEvent): Promise<void>;
+  record(event: AuditEvent): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
 import { ResponsePacing } from '../../adapters/http/admission/response-pacing.ts';
 import { managementRoutes } from '../../adapters/http/endpoints/management-routes.ts';
-import { WELL_KNOWN } from '../../adapters/http/endpoints/paths.ts';
+import { CLIENTS_PATH, WELL_KNOWN } from '../../adapters/http/endpoints/paths.ts';
 import { publicRoutes } from '../../adapters/http/endpoints/public-routes.ts';
 import { recordRefusedTokenRequests } from '../../adapters/http/endpoints/refused-token-requests.ts';
 import { clientAddressBehind } from '../../adapters/http/parsing/client-address.ts';
@@ -12,7 +12,7 @@ import type { RequestServer } from '../../adapters/http/server/running-server.ts
 import { createStateLog } from '../../adapters/log/state-log.ts';
 import { describeRequest } from '../../adapters/tracing/active-span.ts';
 import type { HealthCheck } from '../../application/ports/health-check.ts';
-import type { Admission, RequestLog } from '../../application/ports/telemetry.ts';
+import type { Admission, RequestLine, RequestLog } from '../../application/ports/telemetry.ts';
 import type { Feature } from '../feature.ts';
 import { type Core, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
@@ -23,8 +23,14 @@ import type { SigningKeys } from './signing-keys.ts';
 /** Makes what answers requests. */
 export type CreateServer = (parts: HttpServerParts & Admission) => RequestServer;
 
-/** Probes come every second, so requests to the management port are not logged. Health is logged when it changes. */
-const NO_LOG: RequestLog = { info: () => {}, error: () => {} };
+/** Probes come every second, so of the requests to the management port only those of the API are logged. Health is logged when it changes. */
+function logOfApi(log: RequestLog): RequestLog {
+  const isOfApi = ({ route }: RequestLine) => route.startsWith(CLIENTS_PATH);
+  return {
+    info: (line) => isOfApi(line) && log.info(line),
+    error: (line) => isOfApi(line) && log.error(line),
+  };
+}
 
 /** The routes of the management port, with those that features add. */
 export function managementRoutesOf(
@@ -100,7 +106,7 @@ export function managementServer(core: Core, configuration: Configuration, route
   const { MANAGEMENT_HOST: host, MANAGEMENT_ALLOWED_HOSTS: allowed = [] } = configuration.settings;
   return new HttpServer({
     ...commonParts(core, configuration),
-    log: NO_LOG,
+    log: logOfApi(core.resolve(PARTS.log)),
     load: new LoadLimit(LOAD_LIMITS),
     connectionsMax: MANAGEMENT_CONNECTIONS_MAX,
     routes,

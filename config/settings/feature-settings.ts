@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { isLoopback } from '../../adapters/http-client/health-probe.ts';
+import { isResourceIndicator } from '../../domain/resource-indicator.ts';
 import { Scope } from '../../domain/scope.ts';
 import { managementToken } from './management-token.ts';
 import { settingsGroup } from './read-environment.ts';
-import { refuse } from './rules.ts';
+import { refuse, warning } from './rules.ts';
 import { oneOf, text, trueOrFalse, wholeNumber } from './setting-kinds.ts';
 
 /** A single scope. */
@@ -80,6 +82,52 @@ export const FEATURE_GROUPS = {
           ? 'must not be true with registrations in memory and KEY_FILE: a restart would forget what was revoked'
           : 'needs KEY_DIRECTORY=database: replicas have to agree on the time';
       return refuse(isOn === 'true' && forgets, 'TOKEN_REVOCATION', rule);
+    },
+  }),
+  'admin-api': settingsGroup({
+    rows: {
+      ADMIN_API: trueOrFalse()
+        .default(false)
+        .describe(
+          '`true`: clients with the scopes `clients:read` and `clients:write` [manage clients](admin-api.md) at `/clients` of the management port. It ' +
+            'needs a database, whose role may write `clients`, and `TOKEN_PROFILE=common` or `rfc9068`',
+        ),
+    },
+    rules(given) {
+      const {
+        ADMIN_API: isOn,
+        CLIENT_REPOSITORY: repository,
+        TOKEN_PROFILE: tokenProfile,
+        TOKEN_AUDIENCE: audience,
+      } = given;
+      if (isOn !== 'true') return [];
+      const hasPort = given['MANAGEMENT_PORT'] !== '0' || given['HEALTH_ON_PUBLIC_PORT'] === 'true';
+      const issuer = given['TOKEN_ISSUER'] || given['BASE_URL'] || '';
+      return [
+        ...refuse(repository === 'memory', 'ADMIN_API', 'needs a database: registrations in memory cannot be changed'),
+        ...refuse(!hasPort, 'ADMIN_API', 'needs a management port', 'set MANAGEMENT_PORT=8081 or another port'),
+        ...refuse(
+          !tokenProfile || tokenProfile === 'default',
+          'ADMIN_API',
+          'needs tokens with scopes: set TOKEN_PROFILE to common or rfc9068',
+        ),
+        ...refuse(
+          audience && audience === issuer,
+          'TOKEN_AUDIENCE',
+          'must not be TOKEN_ISSUER with ADMIN_API: tokens for it manage clients',
+        ),
+        ...refuse(
+          issuer !== '' && !isResourceIndicator(issuer),
+          'TOKEN_ISSUER',
+          'must be a URI with ADMIN_API: tokens for the API are requested for it',
+        ),
+        ...warning(
+          !isLoopback(given['MANAGEMENT_HOST'] || '127.0.0.1'),
+          'ADMIN_API',
+          'secrets cross the management port, which has no TLS, at an address that other machines reach',
+          'put a proxy with TLS in front, and let only it reach MANAGEMENT_PORT',
+        ),
+      ];
     },
   }),
   'example-resource': settingsGroup({

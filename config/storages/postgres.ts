@@ -15,8 +15,23 @@ import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { SqlClientTokens } from '../../adapters/sql/token-revocation/sql-client-tokens.ts';
 import { SqlRevocations } from '../../adapters/sql/token-revocation/sql-revocations.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { success } from '../../domain/result.ts';
-import type { Storage } from './storage.ts';
+import { faultOf, type Storage } from './storage.ts';
+
+/** By SQLSTATE. */
+const CANNOT_CHANGE: Readonly<Record<string, Problem>> = {
+  42501: {
+    code: 'ADMIN_API',
+    text: 'ADMIN_API: the role of DATABASE_URL may not change clients',
+    fix: 'npm run migrate -- --grant-to <role> --role-for admin-api',
+  },
+  25006: {
+    code: 'ADMIN_API',
+    text: 'ADMIN_API: the database of DATABASE_URL cannot be written',
+    fix: 'set DATABASE_URL to the primary, or ADMIN_API=false',
+  },
+};
 
 /** Registrations, keys and used assertions in tables of PostgreSQL, each with its own pool. */
 export const postgres: Storage = {
@@ -41,6 +56,10 @@ export const postgres: Storage = {
     async openClients({ url, poolSize = 1 }) {
       const [clients, revocations] = [await openClientsDatabase(url, poolSize), await openRevocationsDatabase(url)];
       return {
+        async refusal() {
+          const fault = await faultOf(() => new SqlClientStore(clients, readDetails).rehearse());
+          return CANNOT_CHANGE[String(Object(Object(fault).cause).code)];
+        },
         with: (recorder) => ({
           store: new SqlClientStore(clients, readDetails, recorder),
           tokens: new SqlClientTokens(revocations, recorder),

@@ -13,6 +13,7 @@ import type { KeyRingStore } from '../../application/ports/key-ring-store.ts';
 import type { ClientTokens, Revocations } from '../../application/ports/revocations.ts';
 import type { UsedAssertions } from '../../application/ports/used-assertions.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
+import type { Problem } from '../../domain/problem.ts';
 import type { Result } from '../../domain/result.ts';
 
 /** Where registrations are, and what is kept beside them. What is absent, this storage does not have. */
@@ -67,6 +68,8 @@ interface Closable {
 
 /** Clients and their tokens, to change them. Nothing is opened before the first use. */
 export interface ManagedClients {
+  /** What keeps this role from changing clients for good; undefined if nothing does, or nobody knows yet. */
+  readonly refusal: () => Promise<Problem | undefined>;
   /** @param recorder of one change at a time. */
   with(recorder: ChangeRecorder<ClientChange>): { readonly store: ClientStore; readonly tokens: ClientTokens };
 }
@@ -86,4 +89,12 @@ interface Place {
   readonly url: string | (() => string);
   /** The most connections for changes of clients; one by default. */
   readonly poolSize?: number;
+}
+
+/** With what a promise rejects; undefined if it resolves. */
+export function faultOf(work: () => Promise<void>): Promise<unknown> {
+  return work().then(
+    () => undefined,
+    (fault: unknown) => fault,
+  );
 }

@@ -2,6 +2,8 @@
 export const WELL_KNOWN = '/.well-known/';
 const METADATA_NAME = `${WELL_KNOWN}oauth-authorization-server`;
 const OPENID_NAME = `${WELL_KNOWN}openid-configuration`;
+/** To manage clients, on the management port. */
+export const CLIENTS_PATH = '/clients';
 export const TOKEN_PATH = '/oauth2/token';
 export const INTROSPECTION_PATH = '/oauth2/introspect';
 export const REVOCATION_PATH = '/oauth2/revoke';

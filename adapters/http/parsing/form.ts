@@ -35,25 +35,37 @@ export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<F
   const refused = refuseByHead(ctx.state.head);
   if (refused !== undefined) return failure(refused);
 
-  const { hasBody, contentLength, contentTypes } = ctx.state.head;
+  const { hasBody, contentTypes } = ctx.state.head;
   if (!hasBody) return parseForm('');
 
   // Such charsets mean the same bytes as UTF-8 in ASCII only.
   const isAscii = contentTypes[0] !== FORM_TYPE && /charset="?(?:us|iso)-/i.test(contentTypes[0] ?? '');
+  const body = await receiveBody(ctx, load, BODY_MAX_BYTES);
+  if (!body.ok) return body;
+  const form = decodeForm(body.value);
+  if (!isAscii || !form.ok) return form;
+  const texts = [...form.value.parameters, form.value.resources].join();
+  return /[\u0080-\uffff]/.test(texts) ? failure('content_type_unsupported') : form;
+}
+
+/** Receives a body of at most so many bytes, which the request has. Its header fields are dropped meanwhile, all but the Authorization. */
+export async function receiveBody(
+  ctx: Exchange,
+  load: LoadLimit,
+  maxBytes: number,
+): Promise<Result<Buffer, 'content_too_large' | 'header_fields_too_large' | 'overloaded'>> {
+  const { contentLength } = ctx.state.head;
   // A client that waits for it is asked for the body only now (RFC 9110 section 10.1.1).
   if (ctx.get('Expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
   // A slow upload occupies its connection and nothing else. Most bodies come with the header fields, and have arrived by now.
   const isUpload = ctx.req.readableLength < (contentLength || Number.POSITIVE_INFINITY);
   if (isUpload) load.leave(ctx.state);
   dropHead(ctx, ctx.state.head.authorization);
-  const body = await readBody(ctx.req, contentLength || BODY_MAX_BYTES);
+  const body = await readBody(ctx.req, contentLength || maxBytes);
   if (body === undefined) return failure('content_too_large');
   if (areTooLarge(ctx.req.rawTrailers)) return failure('header_fields_too_large');
   if (isUpload && !load.enter(ctx.state)) return failure('overloaded');
-  const form = decodeForm(body);
-  if (!isAscii || !form.ok) return form;
-  const texts = [...form.value.parameters, form.value.resources].join();
-  return /[\u0080-\uffff]/.test(texts) ? failure('content_type_unsupported') : form;
+  return success(body);
 }
 
 function refuseByHead({ contentEncodings, contentTypes, contentLength }: RequestHead): HttpReason | undefined {

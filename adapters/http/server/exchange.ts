@@ -37,6 +37,8 @@ export interface ExchangeState extends Countable {
   refusal?: HttpRefusal;
   clientId?: string;
   tokenId?: string;
+  /** Of the bearer token. */
+  scopes?: readonly string[];
   fault?: unknown;
 }
 

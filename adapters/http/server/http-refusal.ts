@@ -13,7 +13,7 @@ export interface ErrorResponse {
   readonly error: string;
 }
 
-/** The one table that maps a code to its status and header fields. Sources: RFC 6749 sections 4.1.2.1 and 5.2, RFC 8628 section 3.5, RFC 8707 section 2, RFC 6750 section 3.1, RFC 9110 section 15, RFC 6585 section 4. */
+/** The one table that maps a code to its status and header fields. Sources: RFC 6749 sections 4.1.2.1 and 5.2, RFC 8628 section 3.5, RFC 8707 section 2, RFC 6750 section 3.1, RFC 9110 section 15, RFC 6585 sections 3 and 4, RFC 7591 section 3.2.2. */
 export const RESPONSES = {
   invalid_request: { status: 400, error: 'invalid_request' },
   unsupported_grant_type: { status: 400, error: 'unsupported_grant_type' },
@@ -32,6 +32,10 @@ export const RESPONSES = {
   request_timeout: { status: 408, error: 'invalid_request' },
   content_too_large: { status: 413, error: 'invalid_request' },
   unsupported_media_type: { status: 415, error: 'invalid_request' },
+  conflict: { status: 409, error: 'conflict' },
+  precondition_failed: { status: 412, error: 'precondition_failed' },
+  invalid_client_metadata: { status: 422, error: 'invalid_client_metadata' },
+  precondition_required: { status: 428, error: 'precondition_required' },
   misdirected_request: { status: 421, error: 'misdirected_request' },
   slow_down: { status: 429, error: 'slow_down', retryAfter: 1 },
   header_fields_too_large: { status: 431, error: 'invalid_request' },

@@ -6,7 +6,12 @@ import type { HostCheck } from '../parsing/own-hosts.ts';
 import { type Exchange, type ExchangeParts, type ExchangeState, exchange, sendRefusal } from './exchange.ts';
 import { httpRefusal } from './http-refusal.ts';
 import type { OperatorAccess } from './operator-access.ts';
-import { requireBearer } from './require-bearer.ts';
+import { type Authorizer, requireBearer } from './require-bearer.ts';
+
+/** The methods that a route can have. */
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
+
+type Method = (typeof METHODS)[number];
 
 /** Answers a request that has access to its route. */
 export type Handler = (ctx: Exchange) => Promise<void>;
@@ -14,8 +19,16 @@ export type Handler = (ctx: Exchange) => Promise<void>;
 /** Who has access: everyone, the bearer of a valid token that holds these scopes, or the operator. There is no default. */
 export type Access =
   | { readonly kind: 'public' }
-  | { readonly kind: 'bearer'; readonly scope?: Scope }
+  | BearerAccess
   | { readonly kind: 'operator'; readonly operator: OperatorAccess };
+
+/** The bearer of a valid token that has the scope, or that of the method. */
+interface BearerAccess {
+  readonly kind: 'bearer';
+  readonly scope?: Scope | ((method: string) => Scope);
+  /** By default by the tokens of the public port. */
+  readonly authorize?: Authorizer;
+}
 
 const BEARER: Access = { kind: 'bearer' };
 
@@ -31,7 +44,7 @@ export interface Route {
    * that a flood does not restart a service that answers.
    */
   readonly isProbe?: true;
-  readonly methods: Readonly<Partial<Record<'GET' | 'POST', Handler>>>;
+  readonly methods: Readonly<Partial<Record<Method, Handler>>>;
 }
 
 /** An error of a connection, for the log. A client that disconnects is not the service's fault: its code is enough. */
@@ -94,7 +107,8 @@ async function admits(
   }
   if (access.kind === 'public') return true;
   if (access.kind === 'operator') return access.operator.admits(ctx);
-  return requireBearer(ctx, authorizeRequest, access.scope);
+  const { scope, authorize = authorizeRequest } = access;
+  return requireBearer(ctx, authorize, typeof scope === 'function' ? scope(ctx.method) : scope);
 }
 
 /** The Host field, or the authority of a request target in absolute form, which comes first (RFC 9112 section 3.2.2). */
@@ -106,7 +120,8 @@ function hostOf({ req }: Exchange): string | undefined {
 /** HEAD is GET without its body (RFC 9110 section 9.3.2); Koa omits the body. */
 async function callHandler(ctx: Exchange, { methods }: Route): Promise<void> {
   const method = ctx.method === 'HEAD' ? 'GET' : ctx.method;
-  const handler = method === 'GET' || method === 'POST' ? methods[method] : undefined;
+  const known = METHODS.find((name) => name === method);
+  const handler = known && methods[known];
   if (handler !== undefined) return handler(ctx);
   const allowed = Object.keys(methods).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
   sendRefusal(ctx, httpRefusal('method_not_allowed', { Allow: allowed.join(', ') }));

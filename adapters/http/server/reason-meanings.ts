@@ -68,6 +68,25 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
     'The request has no client_id or no secret. Look for an unset variable in the configuration of the caller.',
   response_type_unsupported:
     'A client started a login of users, which this service does not have. Set the client to client_credentials.',
+  client_owned:
+    'Somebody wanted to change a client by the API that clients apply manages. Have them change its file; `clients show` names the owner.',
+  client_protected:
+    'A caller of the API without the scope clients:admin wanted to change a client with such scopes, or its owner. Find out why, or give the caller that scope.',
+  client_unreadable:
+    'What is stored of a client breaks a rule, so that the API cannot change it. `clients show` says which one: mend the row, or remove the client.',
+  client_changed:
+    'A client was changed between two requests of a caller of the API, or exists already. The caller reads it again.',
+  condition_missing:
+    'A caller of the API did not say which state of a client it replaces. Have it send If-Match or If-None-Match.',
+  document_invalid: 'The document of a client breaks rules, which the response lists. Have the caller correct them.',
+  document_malformed:
+    'The body of a request to the API is no JSON object, or is not declared as JSON. Correct the caller.',
+  document_too_large: 'The body of a request to the API is larger than 64 KiB. Correct the caller.',
+  page_malformed: 'A caller of the API asked for a page that cannot be. Have it use the field next of the page before.',
+  secrets_too_many:
+    'A caller of the API wanted to give a client a third secret. Have it delete the one that is not used any more.',
+  secret_missing:
+    'A client is locked without a hash behind the lock, so that it cannot be enabled. Have the caller give it a secret first.',
   token_missing:
     'The path needs an access token, and none was sent; unknown paths need one too. Check the path, and send Authorization: Bearer.',
   operator_token_wrong:

@@ -8,10 +8,13 @@ const B64TOKEN = /^[\w.~+/-]+=*$/;
 
 const MALFORMED = 'Bearer error="invalid_request"';
 
+/** Decides about a bearer token. */
+export type Authorizer = Pick<AuthorizeRequest, 'execute'>;
+
 /** Whether the request has a valid bearer token that holds the scope. If not, answers with the refusal (RFC 6750 section 3). */
 export async function requireBearer(
   ctx: Exchange,
-  authorizeRequest: AuthorizeRequest,
+  authorizeRequest: Authorizer,
   requiredScope?: Scope,
 ): Promise<boolean> {
   const { authorization } = ctx.state.head;
@@ -31,6 +34,7 @@ export async function requireBearer(
   }
   ctx.state.clientId = bearer.value.clientId;
   ctx.state.tokenId = bearer.value.tokenId;
+  ctx.state.scopes = bearer.value.scopes;
   return true;
 }
 

@@ -1,0 +1,181 @@
+import {
+  ADMIN_SCOPES,
+  type AdministrationProblem,
+  type ClientAdministration,
+  type Expected,
+  type ReadDocument,
+  type ShownClient,
+} from '../../../application/admin-api/administer-clients.ts';
+import { isClientId } from '../../../domain/client-registration.ts';
+import type { Result } from '../../../domain/result.ts';
+import { Scope } from '../../../domain/scope.ts';
+import type { LoadLimit } from '../admission/load-limit.ts';
+import { CLIENTS_PATH } from '../endpoints/paths.ts';
+import { type Exchange, sendRefusal } from '../server/exchange.ts';
+import type { HttpReason } from '../server/http-reasons.ts';
+import { httpRefusal } from '../server/http-refusal.ts';
+import type { Access, Handler, Route } from '../server/koa-application.ts';
+import type { Authorizer } from '../server/require-bearer.ts';
+import { type JsonObject, readJson } from './read-json.ts';
+
+const PAGE = { default: 100, max: 500 };
+
+/** One entity tag, strong or weak (RFC 9110 section 8.8.3). */
+const ENTITY_TAG = /^(?:W\/)?"([^"]*)"$/;
+
+interface ClientsRoutesParts {
+  readonly authorize: Authorizer;
+  readonly load: LoadLimit;
+  /** The use cases for this caller, with the scopes that it has. */
+  administer(clientId: string, scopes: readonly string[]): ClientAdministration;
+  /** Reads the document of a client. */
+  documentOf(clientId: string, given: JsonObject): ReadDocument;
+}
+
+/** `/clients` and what is behind it: to manage clients with tokens of this service. */
+export function clientsRoutes({ authorize, load, administer, documentOf }: ClientsRoutesParts): readonly Route[] {
+  const [read, write] = [scopeOf(ADMIN_SCOPES.read), scopeOf(ADMIN_SCOPES.write)];
+  const scope = (method: string) => (method === 'GET' || method === 'HEAD' ? read : write);
+  const access: Access = { kind: 'bearer', authorize, scope };
+
+  type Work = (ctx: Exchange, clients: ClientAdministration, id: string, secretId: string) => Promise<void>;
+  /** For an id of the path, which the router has decoded. What cannot be one has no client. */
+  const forClient =
+    (work: Work): Handler =>
+    async (ctx) => {
+      const { id = '', secret = '' } = (ctx as Exchange & { params: Readonly<Record<string, string>> }).params;
+      if (!isDecodable(ctx.path) || !isClientId(id)) return refuse(ctx, 'resource_unknown');
+      const { clientId = '', scopes = [] } = ctx.state;
+      return work(ctx, administer(clientId, scopes), id, secret);
+    };
+
+  const put: Work = async (ctx, clients, id) => {
+    const expected = expectedBy(ctx);
+    if (expected === undefined) return refuse(ctx, 'condition_missing');
+    const body = await readJson(ctx, load);
+    if (!body.ok) return refuse(ctx, body.problem);
+    const done = await clients.put(id, expected, documentOf(id, body.value));
+    answerClient(ctx, done, done.ok && done.value.isNew ? 201 : 200);
+  };
+  const remove: Work = async (ctx, clients, id) => {
+    const expected = expectedBy(ctx);
+    if (expected === undefined || expected === 'none') return refuse(ctx, 'condition_missing');
+    answerNothing(ctx, await clients.remove(id, expected));
+  };
+  const addSecret: Work = async (ctx, clients, id) => {
+    const body = await readJson(ctx, load, {});
+    if (!body.ok) return refuse(ctx, body.problem);
+    const { name, expires_at: expiresAt, ...others } = body.value;
+    const isName = name === undefined || typeof name === 'string';
+    const isTime = expiresAt === undefined || Number.isSafeInteger(expiresAt);
+    if (!isName || !isTime || Object.keys(others).length > 0) {
+      const problem = {
+        path: '',
+        code: 'invalid_value',
+        text: 'may have name, a text, and expires_at, in seconds since the epoch',
+      };
+      return refuseProblem(ctx, { kind: 'document_invalid', problems: [problem] });
+    }
+    const given = {
+      ...(name !== undefined && { name }),
+      ...(expiresAt !== undefined && { expiresAt: Number(expiresAt) }),
+    };
+    const added = await clients.addSecret(id, given);
+    if (!added.ok) return refuseProblem(ctx, added.problem);
+    ctx.status = 201;
+    ctx.body = added.value;
+  };
+  const route = (path: string, methods: Route['methods']): Route => ({ path: CLIENTS_PATH + path, access, methods });
+  return [
+    route('', { GET: (ctx) => list(ctx, administer(ctx.state.clientId ?? '', ctx.state.scopes ?? [])) }),
+    route('/:id', {
+      GET: forClient(async (ctx, clients, id) => answerClient(ctx, await clients.show(id))),
+      PUT: forClient(put),
+      DELETE: forClient(remove),
+    }),
+    route('/:id/disable', {
+      POST: forClient(async (ctx, clients, id) => answerClient(ctx, await clients.setState(id, 'disabled'))),
+    }),
+    route('/:id/enable', {
+      POST: forClient(async (ctx, clients, id) => answerClient(ctx, await clients.setState(id, 'enabled'))),
+    }),
+    route('/:id/secrets', { POST: forClient(addSecret) }),
+    route('/:id/secrets/:secret', {
+      DELETE: forClient(async (ctx, clients, id, secret) => answerNothing(ctx, await clients.removeSecret(id, secret))),
+    }),
+  ];
+}
+
+/** GET /clients: a page, and the path of the next one if there may be more. */
+async function list(ctx: Exchange, clients: ClientAdministration): Promise<void> {
+  const parameters = new URLSearchParams(ctx.querystring);
+  const [after, limit = String(PAGE.default)] = [
+    parameters.get('after') ?? undefined,
+    parameters.get('limit') ?? undefined,
+  ];
+  const size = /^\d{1,3}$/.test(limit) ? Number(limit) : 0;
+  const isOnce = ['after', 'limit'].every((name) => parameters.getAll(name).length < 2);
+  const isKnown = [...parameters.keys()].every((name) => name === 'after' || name === 'limit');
+  const isId = after === undefined || isClientId(after);
+  if (!isOnce || !isKnown || !isId || size < 1 || size > PAGE.max) return refuse(ctx, 'page_malformed');
+  const page = await clients.list(after, size);
+  const last = page.length === size ? (page.at(-1) as { readonly client_id: string }) : undefined;
+  const next = last && `${CLIENTS_PATH}?${new URLSearchParams({ after: last.client_id, limit })}`;
+  ctx.status = 200;
+  ctx.body = { clients: page, ...(next !== undefined && { next }) };
+}
+
+/** Which state the request asks for (RFC 9110 sections 13.1.1 and 13.1.2); undefined if it does not say it. */
+function expectedBy(ctx: Exchange): Expected | undefined {
+  const [match, noneMatch] = [ctx.get('If-Match').trim(), ctx.get('If-None-Match').trim()];
+  if (match === '') return noneMatch === '*' ? 'none' : undefined;
+  if (noneMatch !== '') return undefined;
+  if (match === '*') return 'any';
+  const tags = match.split(',').map((tag) => ENTITY_TAG.exec(tag.trim()));
+  // A weak one never matches here.
+  return tags.some((tag) => tag === null)
+    ? undefined
+    : tags.flatMap((tag) => (tag?.[0].startsWith('W/') ? [] : [tag?.[1] ?? '']));
+}
+
+function answerClient(ctx: Exchange, done: Result<ShownClient, AdministrationProblem>, status = 200): void {
+  if (done.ok) {
+    ctx.status = status;
+    ctx.set('ETag', `"${done.value.version}"`);
+    ctx.body = done.value.document;
+  } else refuseProblem(ctx, done.problem);
+}
+
+function answerNothing(ctx: Exchange, done: Result<void, AdministrationProblem>): void {
+  if (done.ok) ctx.status = 204;
+  else refuseProblem(ctx, done.problem);
+}
+
+function refuse(ctx: Exchange, reason: HttpReason): void {
+  sendRefusal(ctx, httpRefusal(reason));
+}
+
+/** What is wrong with a document is told in full (RFC 9457). */
+function refuseProblem(ctx: Exchange, { kind, owner, problems }: AdministrationProblem): void {
+  const isUnknown = kind === 'client_unknown' || kind === 'secret_unknown';
+  const refusal = httpRefusal(isUnknown ? 'resource_unknown' : kind);
+  sendRefusal(ctx, owner === undefined ? refusal : { ...refusal, shown: owner });
+  if (kind !== 'document_invalid') return;
+  ctx.body = { title: 'the document breaks rules', status: ctx.status, ...Object(ctx.body), errors: problems };
+  ctx.type = 'application/problem+json';
+}
+
+/** The router leaves a broken percent-encoding as it is, so that it would name another client. */
+function isDecodable(path: string): boolean {
+  try {
+    return decodeURIComponent(path) !== '';
+  } catch {
+    return false;
+  }
+}
+
+function scopeOf(text: string): Scope {
+  const scope = Scope.parse(text);
+  if (!scope.ok) throw new Error(`${text} is no scope`);
+  return scope.value;
+}

@@ -1,0 +1,273 @@
+import { NO_DETAILS, withoutEmpty } from '../../domain/client-details.ts';
+import type { NewClient } from '../../domain/client-registration.ts';
+import { documentOf } from '../../domain/details-document.ts';
+import { describeDetailsProblem } from '../../domain/details-rules.ts';
+import { type Failure, failure, type Result, success } from '../../domain/result.ts';
+import { isLocked, secretIdOf } from '../../domain/stored-secret.ts';
+import type { ManagementParts } from '../clients-program/change-client.ts';
+import {
+  type ChangeProblem,
+  type ChangeRequest,
+  changeClient,
+  problemOfRules,
+} from '../clients-program/change-client.ts';
+import { describeClient } from '../clients-program/describe-client.ts';
+import { ClientPlanner, type PlanParts } from '../clients-program/plan-client.ts';
+import { unstorableFields } from '../clients-program/plan-clients.ts';
+import {
+  type ClientEdit,
+  type ClientStore,
+  type StoredClient,
+  ValueRefused,
+  type VersionedClient,
+} from '../ports/client-store.ts';
+
+/** What a token needs to read clients, to change them, and to change those that have one of these scopes themselves. */
+export const ADMIN_SCOPES = { read: 'clients:read', write: 'clients:write', all: 'clients:admin' } as const;
+
+/** What is wrong with a part of a document; never with a value. */
+export interface DocumentProblem {
+  /** The fields that lead to it, joined by dots; empty for the whole. */
+  readonly path: string;
+  readonly code: string;
+  readonly text: string;
+  /** What to do; absent where that is to follow the rule. */
+  readonly fix?: string;
+}
+
+/** Why a change is refused, or what is wrong with a document. */
+export interface AdministrationProblem {
+  readonly kind:
+    | 'client_unknown'
+    | 'client_changed'
+    | 'client_owned'
+    | 'client_protected'
+    | 'client_unreadable'
+    | 'document_invalid'
+    | 'secret_unknown'
+    | 'secrets_too_many'
+    | 'secret_missing';
+  /** Whose it is. */
+  readonly owner?: string;
+  readonly problems?: readonly DocumentProblem[];
+}
+
+/** A client as the API shows it, and its version. */
+export interface ShownClient {
+  readonly document: object;
+  readonly version: string;
+}
+
+/** Which state of a client is to be replaced: none, any, or one of these versions. */
+export type Expected = 'none' | 'any' | readonly string[];
+
+/** Makes a client of a document. What it says nothing about of secrets is as it is stored. */
+export type ReadDocument = (stored: StoredClient | undefined) => Result<NewClient, readonly DocumentProblem[]>;
+
+/** Who asks, and what for. */
+interface AdministrationParts extends ManagementParts, PlanParts {
+  /** Of the token. */
+  readonly scopes: readonly string[];
+  /** What a client may have only if somebody with {@link ADMIN_SCOPES.all} gives it. */
+  readonly protectedScopes: readonly string[];
+}
+
+type Outcome<Value> = Promise<Result<Value, AdministrationProblem>>;
+
+export type ClientAdministration = ReturnType<typeof administerClients>;
+
+/** The use cases of the API: those of the program, for somebody who may not do everything. */
+export function administerClients(parts: AdministrationParts) {
+  const { store, tokens, clock, checkRule, scopes, protectedScopes } = parts;
+  const mayAll = scopes.includes(ADMIN_SCOPES.all);
+
+  const isProtected = ({ scope, details = {} }: Pick<NewClient, 'scope' | 'details'>) =>
+    [scope, ...(details.resources ?? []).map((one) => (typeof one === 'string' ? '' : one.scope))]
+      .flatMap((text) => text.split(' '))
+      .some((one) => protectedScopes.includes(one));
+
+  /** Why the stored client may not be changed; undefined if it may. */
+  function refusalOf(stored: StoredClient): AdministrationProblem | undefined {
+    const { owner } = stored.details;
+    if (owner !== null) return { kind: 'client_owned', owner };
+    // Of one whose details cannot be read, nobody knows what it may do.
+    if (!mayAll && (isProtected(stored) || stored.problem !== undefined)) return { kind: 'client_protected' };
+    return undefined;
+  }
+
+  async function find(clientId: string): Promise<VersionedClient | undefined> {
+    const [found] = await store.findAll([clientId]);
+    return found;
+  }
+
+  const shown = (stored: VersionedClient): ShownClient => {
+    return { document: documentFor(stored, clock.now()), version: stored.version };
+  };
+
+  async function show(clientId: string): Outcome<ShownClient> {
+    const found = await find(clientId);
+    return found === undefined ? failure({ kind: 'client_unknown' }) : success(shown(found));
+  }
+
+  /** One of the changes of the program, if the client may be changed. */
+  async function change(clientId: string, request: ChangeRequest) {
+    let refusal: AdministrationProblem | undefined;
+    const guarded: Pick<ClientStore, 'change'> = {
+      change: <Problem>(
+        id: string,
+        edit: (stored: VersionedClient) => Result<ClientEdit, Problem>,
+        prepare?: () => Promise<void>,
+      ) =>
+        store.change<Problem | 'client_unknown'>(
+          id,
+          (stored) => {
+            refusal = refusalOf(stored);
+            return refusal === undefined ? edit(stored) : failure('client_unknown');
+          },
+          prepare,
+        ),
+    };
+    const mapped = async () => {
+      const changed = await changeClient({ ...parts, store: guarded }, clientId, request);
+      return changed.ok ? changed : failure(refusal ?? problemOf(changed.problem));
+    };
+    return mapped().catch(refusedValue);
+  }
+
+  /** The document as a client to store, or why it is none, or none for this caller. */
+  function read(document: ReadDocument, stored: StoredClient | undefined): Result<NewClient, AdministrationProblem> {
+    const given = document(stored);
+    if (!given.ok) return failure({ kind: 'document_invalid', problems: given.problem });
+    const { details = {} } = given.value;
+    if (!mayAll && (isProtected(given.value) || details.owner != null)) return failure({ kind: 'client_protected' });
+    const weak = problemOfRules(details.subjects ?? [], checkRule);
+    const problems = [
+      ...unstorableFields(given.value).map(({ field: path, rule: text }) => ({ path, code: 'invalid_value', text })),
+      ...(weak ? [{ path: `federated_subjects.${weak.position}`, code: 'rule_too_wide', text: weak.rule }] : []),
+    ];
+    return problems.length === 0 ? given : failure({ kind: 'document_invalid', problems });
+  }
+
+  return {
+    show,
+
+    /** At most so many clients behind an id, byte by byte. */
+    async list(after: string | undefined, limit: number): Promise<readonly object[]> {
+      for await (const page of store.list({ prefix: '', after })) {
+        return page.slice(0, limit).map((stored) => documentFor(stored, clock.now()));
+      }
+      return [];
+    },
+
+    /** Creates a client, or replaces what is stored of it. */
+    async put(clientId: string, expected: Expected, document: ReadDocument): Outcome<ShownClient & { isNew: boolean }> {
+      const stored = await find(clientId);
+      const refusal = stored && refusalOf(stored);
+      if (refusal !== undefined) return failure(refusal);
+      if (!isExpected(stored, expected)) return failure({ kind: 'client_changed' });
+      const given = read(document, stored);
+      if (!given.ok) return given;
+      const planner = new ClientPlanner(parts, { existing: 'match', unowned: 'adopt', cost: undefined });
+      const planned = await planner.plan(given.value, stored);
+      if (!planned.ok) return failure({ kind: 'client_unreadable' });
+      const { plan: _plan, clientId: _id, ...next } = planned.value;
+      const losing = isLocked(next.clientSecret) ? [clientId] : [];
+      const revoke = () => tokens.revokeAll(losing);
+      const details = { ...NO_DETAILS, ...next.details };
+      const isStored = await (stored === undefined
+        ? store.add({ clientId, ...next, details: withoutEmpty(details) }).then((added) => success(added !== undefined))
+        : store
+            .change(
+              clientId,
+              ({ version }) => (version === stored.version ? success({ ...next, details }) : failure('outdated')),
+              revoke,
+            )
+            .then(({ ok }) => success(ok))
+      ).catch(refusedValue);
+      if (!isStored.ok) return isStored;
+      if (!isStored.value) return failure({ kind: 'client_changed' });
+      await revoke();
+      const after = await show(clientId);
+      return after.ok ? success({ ...after.value, isNew: stored === undefined }) : after;
+    },
+
+    async remove(clientId: string, expected: Expected): Outcome<void> {
+      let problem: AdministrationProblem | undefined;
+      const mayRemove = (stored: VersionedClient) => {
+        problem = refusalOf(stored) ?? (isExpected(stored, expected) ? undefined : { kind: 'client_changed' });
+        return problem === undefined;
+      };
+      const revoke = () => tokens.revokeAll([clientId]);
+      const removed = await store.remove(clientId, revoke, mayRemove);
+      if (removed === undefined) return failure(problem ?? { kind: 'client_unknown' });
+      await revoke();
+      return success(undefined);
+    },
+
+    async setState(clientId: string, state: 'enabled' | 'disabled'): Outcome<ShownClient> {
+      const changed = await change(clientId, { state });
+      return changed.ok ? show(clientId) : changed;
+    },
+
+    /** Generates a secret beside the one that the client has, which it can have once. */
+    async addSecret(clientId: string, given: { readonly name?: string; readonly expiresAt?: number }) {
+      const changed = await change(clientId, { give: { ...given, cost: undefined } });
+      if (!changed.ok) return changed;
+      const { secret = '', client } = changed.value;
+      const added = client.secrets.find(({ secret_id }) => secret_id === secretIdOf(secret));
+      return success({ ...added, client_secret: secret });
+    },
+
+    async removeSecret(clientId: string, secretId: string): Outcome<void> {
+      const changed = await change(clientId, { remove: [{ secret_id: secretId }] });
+      return changed.ok ? success(undefined) : changed;
+    },
+  };
+}
+
+/** A rule of the storage's own, such as a constraint, is one of the document. */
+function refusedValue(fault: unknown): Failure<AdministrationProblem> {
+  if (!(fault instanceof ValueRefused)) throw fault;
+  const text = fault.cause instanceof Error ? fault.cause.message : fault.message;
+  return failure({ kind: 'document_invalid', problems: [{ path: '', code: 'refused_by_database', text }] });
+}
+
+function isExpected(stored: VersionedClient | undefined, expected: Expected): boolean {
+  if (expected === 'none' || stored === undefined) return expected === 'none' && stored === undefined;
+  return expected === 'any' || expected.includes(stored.version);
+}
+
+function problemOf(problem: ChangeProblem): AdministrationProblem {
+  switch (problem) {
+    case 'client_unknown':
+    case 'secret_unknown':
+    case 'secret_missing':
+      return { kind: problem };
+    case 'too_many_secrets':
+      return { kind: 'secrets_too_many' };
+    case 'hash_missing':
+      return { kind: 'secret_missing' };
+    case 'details_unreadable':
+      return { kind: 'client_unreadable' };
+    default: {
+      const text = typeof problem === 'object' && 'kind' in problem ? describeDetailsProblem(problem) : String(problem);
+      return { kind: 'document_invalid', problems: [{ path: '', code: 'invalid_value', text }] };
+    }
+  }
+}
+
+/** The document of a client without its secrets and their hashes, with its state, which a document that is stored may have too. */
+function documentFor({ details, ...stored }: StoredClient, now: number): object {
+  const { state, problem } = describeClient({ ...stored, details }, now);
+  const { secrets = [], ...rest } = documentOf(withoutEmpty(details));
+  const named = secrets.map(({ client_secret: _hash, ...secret }) => secret);
+  return {
+    client_id: stored.clientId,
+    client_name: stored.clientName,
+    scope: stored.scope,
+    state,
+    ...(problem !== null && { problem }),
+    ...(named.length > 0 && { secrets: named }),
+    ...rest,
+  };
+}

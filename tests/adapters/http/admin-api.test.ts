@@ -1,0 +1,427 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import bcrypt from 'bcrypt';
+import { manageClients } from '../../../config/programs/clients-program.ts';
+import { migrateTables } from '../../../config/programs/migrate-tables.ts';
+import { readSettings } from '../../../config/settings/settings.ts';
+import { BAD_DETAILS } from '../../support/bad-details.ts';
+import { freePort } from '../../support/free-port.ts';
+import { getAccessToken, type HttpResponse, requestToken, send } from '../../support/http.ts';
+import { problemsIn } from '../../support/problems.ts';
+import { runInProcess } from '../../support/run-in-process.ts';
+import { ISSUER, type ServiceUnderTest, startServiceUnderTest } from '../../support/running-service.ts';
+import { SEALED_KEYS } from '../../support/sealed-keys.ts';
+import { createSqliteFile, type SqliteFile } from '../../support/sqlite-file.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from '../../support/test-database.ts';
+
+const SECRET = 'a-secret-of-an-administrator';
+const ON = {
+  ADMIN_API: 'true',
+  TOKEN_REVOCATION: 'true',
+  TOKEN_PROFILE: 'common',
+  TOKEN_AUDIENCE: 'https://api.example.com',
+  CLIENTS_FILE: '',
+  ...SEALED_KEYS,
+};
+const ADMINISTRATORS = {
+  reader: 'clients:read',
+  portal: 'clients:read clients:write',
+  root: 'clients:read clients:write clients:admin',
+  stranger: 'read',
+};
+const CREATE = { 'if-none-match': '*' };
+const ANY = { 'if-match': '*' };
+const CLIENT = { client_name: 'Billing', scope: 'read' };
+
+interface StorageUnderTest {
+  readonly settings: Readonly<Record<string, string>>;
+  run(sql: string): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+const STORAGES: readonly (readonly [name: string, create: () => Promise<StorageUnderTest>])[] = [
+  [
+    'SQLite',
+    async () => {
+      const file: SqliteFile = await createSqliteFile();
+      return {
+        settings: { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: file.path },
+        run: async (sql) => file.run(sql),
+        close: () => file.remove(),
+      };
+    },
+  ],
+  [
+    'PostgreSQL, with the rights of the role for it',
+    async () => {
+      const database: TestDatabase = await createTestDatabase();
+      const { name, url } = await database.createRole();
+      const grant = ['--grant-to', name, '--role-for', 'admin-api'];
+      expect((await runInProcess(migrateTables, grant, { DATABASE_URL: database.url })).exitCode).toBe(0);
+      return {
+        settings: { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: url, ...PATIENT },
+        run: (sql) => database.query(sql),
+        close: () => database.drop(),
+      };
+    },
+  ],
+];
+
+describe.each(STORAGES)('the API for those who manage clients, on %s', (_name, create) => {
+  let storage: StorageUnderTest;
+  let service: ServiceUnderTest;
+  let url: string;
+  const tokens: Record<string, string> = {};
+  const environment = () => ({ ...ON, ...storage.settings });
+  const program = (...args: readonly string[]) => runInProcess(manageClients, args, storage.settings, SECRET);
+
+  beforeAll(async () => {
+    storage = await create();
+    for (const [id, scope] of Object.entries(ADMINISTRATORS)) {
+      const added = await program('add', id, '--name', id, '--secret-stdin', '--scope', scope, '--resource', ISSUER);
+      expect(added).toMatchObject({ exitCode: 0 });
+    }
+    const port = String(await freePort());
+    url = `http://127.0.0.1:${port}`;
+    service = await startServiceUnderTest({ environment: { ...environment(), MANAGEMENT_PORT: port } });
+    for (const id of Object.keys(ADMINISTRATORS)) {
+      tokens[id] = await getAccessToken(service.url, id, SECRET, { resource: ISSUER });
+    }
+  });
+  afterAll(async () => {
+    await service.stop();
+    await storage.close();
+    expect(service.logText()).not.toMatch(/-secret-|eyJ|\$2[aby]\$/);
+  });
+
+  function as(
+    who: string,
+    method: string,
+    path: string,
+    body?: object | string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<HttpResponse> {
+    const authorization = `Bearer ${tokens[who]}`;
+    const sent = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) };
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
+    return send(url, path, { method, headers: { authorization, ...type, ...headers }, ...sent });
+  }
+  const put = (who: string, id: string, document: object | string, headers: Record<string, string> = CREATE) =>
+    as(who, 'PUT', `/clients/${encodeURIComponent(id)}`, document, headers);
+  const show = (id: string) => as('reader', 'GET', `/clients/${encodeURIComponent(id)}`);
+  const etagOf = async (id: string) => String((await show(id)).headers.etag);
+  const changes = () => service.logLines().filter(({ log, changed_by }) => log === 'audit' && changed_by !== undefined);
+  const tokenStatus = async (client_id: string, client_secret: string) =>
+    (await requestToken(service.url, { grant_type: 'client_credentials', client_id, client_secret })).status;
+
+  it('creates a client, gives it secrets, changes it, disables it and removes it, each at once for its next request', async () => {
+    const created = await put('portal', 'billing', CLIENT);
+    expect([created.status, created.json()]).toEqual([201, { client_id: 'billing', ...CLIENT, state: 'enabled' }]);
+    const first = (await as('portal', 'POST', '/clients/billing/secrets', { name: 'first' })).json();
+    expect(first).toMatchObject({ name: 'first', generated: true, expires_at: null });
+    const second = await as('portal', 'POST', '/clients/billing/secrets', { expires_at: 4_000_000_000 });
+    expect([second.status, second.headers['cache-control']]).toEqual([201, 'no-store']);
+    const secrets = [String(first['client_secret']), String(second.json()['client_secret'])] as const;
+    for (const secret of secrets) expect(await tokenStatus('billing', secret)).toBe(200);
+    const third = await as('portal', 'POST', '/clients/billing/secrets');
+    expect([third.status, third.json()['error']]).toEqual([409, 'conflict']);
+    const ofFirst = `/clients/billing/secrets/${first['secret_id']}`;
+    expect((await as('portal', 'DELETE', ofFirst)).status).toBe(204);
+    expect([await tokenStatus('billing', secrets[0]), await tokenStatus('billing', secrets[1])]).toEqual([401, 200]);
+    expect((await as('portal', 'DELETE', ofFirst)).status).toBe(404);
+    const wider = await put(
+      'portal',
+      'billing',
+      { ...CLIENT, scope: 'read write' },
+      { 'if-match': await etagOf('billing') },
+    );
+    expect(wider.json()).toMatchObject({ scope: 'read write', secrets: [{ expires_at: 4_000_000_000 }] });
+    const token = await getAccessToken(service.url, 'billing', secrets[1]);
+    expect((await as('portal', 'POST', '/clients/billing/disable')).json()).toMatchObject({ state: 'disabled' });
+    expect(await tokenStatus('billing', secrets[1])).toBe(401);
+    expect((await as('portal', 'POST', '/clients/billing/enable')).json()).toMatchObject({ state: 'enabled' });
+    expect(await tokenStatus('billing', secrets[1])).toBe(200);
+    const introspection = await send(service.url, '/oauth2/introspect', {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: String(new URLSearchParams({ token, client_id: 'billing', client_secret: secrets[1] })),
+    });
+    expect(introspection.json()).toEqual({ active: false });
+    expect((await as('portal', 'DELETE', '/clients/billing', undefined, ANY)).status).toBe(204);
+    expect([(await show('billing')).status, await tokenStatus('billing', secrets[1])]).toEqual([404, 401]);
+    expect(changes().map(({ event, changed_by, client_id }) => [event, changed_by, client_id])).toEqual([
+      ['client_added', 'portal', 'billing'],
+      ...Array.from({ length: 6 }, () => ['client_changed', 'portal', 'billing']),
+      ['client_removed', 'portal', 'billing'],
+    ]);
+  });
+
+  it('stores what it shows unchanged, and keeps the secrets and the lock that a document leaves out', async () => {
+    const encoded = await bcrypt.hash('an-old-secret-of-it', 4);
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: Buffer.alloc(32, 1).toString('base64url'), kid: 'k' };
+    const full = {
+      ...CLIENT,
+      jwks: { keys: [{ ...jwk, expires_at: 4_000_000_000 }] },
+      federated_subjects: [{ issuer: 'https://issuer.example', subject: 's', claims: { '/a': 'b' } }],
+      resources: ['https://files.example', { resource: 'https://other.example', scope: 'read' }],
+      claims: { tenant: 'acme' },
+      token_lifetime_seconds: 60,
+      audiences: ['https://api.example.com'],
+    };
+    const given = { ...full, client_secret: encoded, client_secret_expires_at: 4_000_000_000 };
+    expect((await put('portal', 'full', given)).status).toBe(201);
+    await as('portal', 'POST', '/clients/full/secrets', { name: 'n' });
+    await as('portal', 'POST', '/clients/full/disable');
+    const before = await show('full');
+    const shown = before.json();
+    expect(shown).toMatchObject({ ...full, state: 'disabled', secrets: [{ name: 'n', generated: true }] });
+    expect(before.text).not.toContain('$2');
+    const again = await put('portal', 'full', shown, { 'if-match': String(before.headers.etag) });
+    expect([again.status, again.json(), again.headers.etag]).toEqual([200, shown, before.headers.etag]);
+    const { secrets: _s, state: _state, client_secret_expires_at: _e, ...less } = shown;
+    expect((await put('portal', 'full', less, ANY)).json()).toEqual(shown);
+    await as('portal', 'POST', '/clients/full/enable');
+    expect(await tokenStatus('full', 'an-old-secret-of-it')).toBe(200);
+    const without = await put('portal', 'full', { ...CLIENT, client_secret: '*', secrets: [] }, ANY);
+    expect(without.json()).toEqual({ client_id: 'full', ...CLIENT, state: 'enabled' });
+    expect(await tokenStatus('full', 'an-old-secret-of-it')).toBe(401);
+  });
+
+  it('asks for the state that is replaced, and of two writers one wins', async () => {
+    expect((await put('portal', 'two', CLIENT, {})).status).toBe(428);
+    expect((await put('portal', 'two', CLIENT, ANY)).status).toBe(412);
+    expect((await put('portal', 'two', CLIENT)).status).toBe(201);
+    expect((await put('portal', 'two', CLIENT)).status).toBe(412);
+    const tag = await etagOf('two');
+    for (const match of ['"x"', `W/${tag}`])
+      expect((await put('portal', 'two', CLIENT, { 'if-match': match })).status).toBe(412);
+    for (const match of ['x', '*, "a"', tag.slice(1)]) {
+      expect((await put('portal', 'two', CLIENT, { 'if-match': match })).status).toBe(428);
+    }
+    const names = Array.from({ length: 8 }, (_, writer) => `Writer ${writer}`);
+    const writes = await Promise.all(
+      names.map((client_name) => put('portal', 'two', { ...CLIENT, client_name }, { 'if-match': `"other", ${tag}` })),
+    );
+    expect(writes.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(412)]);
+    const winner = writes.findIndex(({ status }) => status === 200);
+    expect((await show('two')).json()).toMatchObject({ client_name: names[winner] });
+    expect((await as('portal', 'DELETE', '/clients/two')).status).toBe(428);
+    expect((await as('portal', 'DELETE', '/clients/two', undefined, { 'if-match': tag })).status).toBe(412);
+    const created = await Promise.all(names.map((client_name) => put('portal', 'same', { ...CLIENT, client_name })));
+    expect(created.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(412)]);
+    const removed = await Promise.all(names.map(() => as('portal', 'DELETE', '/clients/two', undefined, ANY)));
+    expect(removed.map(({ status }) => status).sort()).toEqual([204, ...Array(7).fill(404)]);
+  });
+
+  it('lists clients by their ids, in pages', async () => {
+    for (const id of ['p/1', 'p 2', 'p%3']) await put('portal', id, CLIENT);
+    const ids: unknown[] = [];
+    for (let path: unknown = '/clients?after=p&limit=1'; path !== undefined && ids.length < 9; ) {
+      const { clients, next } = (await as('reader', 'GET', String(path))).json();
+      ids.push(...(clients as { client_id: string }[]).map(({ client_id }) => client_id));
+      path = next;
+    }
+    expect(ids.slice(0, 3)).toEqual(['p 2', 'p%3', 'p/1']);
+    for (const id of ['p/1', 'p 2', 'p%3']) expect((await show(id)).json()).toMatchObject({ client_id: id });
+    for (const query of ['limit=0', 'limit=501', 'limit=x', 'limit=1&limit=2', 'after=', 'before=a']) {
+      expect((await as('reader', 'GET', `/clients?${query}`)).status).toBe(400);
+    }
+    for (const path of ['/clients/%zz', '/clients/%00', `/clients/${'x'.repeat(256)}`, '/clients/a%2Fb%2Fc']) {
+      expect((await as('reader', 'GET', path)).status).toBe(404);
+    }
+    const patched = await as('portal', 'PATCH', '/clients/p%201', {});
+    expect([patched.status, patched.headers.allow]).toEqual([405, 'GET, HEAD, PUT, DELETE']);
+  });
+
+  it('is for tokens that were requested for it alone, with its scopes, of clients that still have these', async () => {
+    const get = (token?: string) =>
+      send(url, '/clients', { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } });
+    expect((await get()).status).toBe(401);
+    const ofApi = await getAccessToken(service.url, 'portal', SECRET);
+    expect([(await get(ofApi)).status, (await get('x.y.z')).status]).toEqual([401, 401]);
+    expect((await get(tokens['stranger'])).status).toBe(403);
+    const refused = await put('reader', 'no', CLIENT);
+    expect([refused.status, refused.headers['www-authenticate']]).toEqual([
+      403,
+      'Bearer error="insufficient_scope", scope="clients:write"',
+    ]);
+    const narrow = await getAccessToken(service.url, 'portal', SECRET, { resource: ISSUER, scope: 'clients:read' });
+    const headers = { authorization: `Bearer ${narrow}`, ...ANY };
+    expect((await send(url, '/clients/no', { method: 'DELETE', headers })).status).toBe(403);
+    // What was taken away counts at once.
+    await program(
+      'add',
+      'brief',
+      '--name',
+      'b',
+      '--secret-stdin',
+      '--scope',
+      ADMINISTRATORS.portal,
+      '--resource',
+      ISSUER,
+    );
+    tokens['brief'] = await getAccessToken(service.url, 'brief', SECRET, { resource: ISSUER });
+    expect((await put('brief', 'by-brief', CLIENT)).status).toBe(201);
+    await program('update', 'brief', '--scope', 'clients:read');
+    expect([
+      (await put('brief', 'by-brief', CLIENT, ANY)).status,
+      (await as('brief', 'GET', '/clients')).status,
+    ]).toEqual([403, 200]);
+    await program('update', 'brief', '--scope', ADMINISTRATORS.portal, '--remove-resource', ISSUER);
+    expect((await as('brief', 'GET', '/clients')).status).toBe(403);
+    await program('disable', 'brief');
+    expect((await as('brief', 'GET', '/clients')).status).toBe(401);
+  });
+
+  it('lets nobody gain rights: clients with its scopes, and owners, are for clients:admin', async () => {
+    const [, admin] = [ADMINISTRATORS.portal, { resource: ISSUER, scope: 'clients:admin' }];
+    const documents = [
+      { ...CLIENT, scope: 'read clients:read' },
+      { ...CLIENT, scope: 'introspect' },
+      { ...CLIENT, resources: [admin] },
+      { ...CLIENT, owner: 'team' },
+    ];
+    await put('portal', 'plain', CLIENT);
+    for (const document of documents) {
+      expect((await put('portal', 'gain', document)).status).toBe(403);
+      expect((await put('portal', 'plain', document, ANY)).status).toBe(403);
+    }
+    for (const id of ['portal', 'root', 'reader']) {
+      for (const [method, path] of [
+        ['POST', '/secrets'],
+        ['POST', '/disable'],
+        ['POST', '/enable'],
+        ['DELETE', '/secrets/x'],
+        ['DELETE', ''],
+      ] as const) {
+        expect([
+          id,
+          method,
+          path,
+          (await as('portal', method, `/clients/${id}${path}`, undefined, ANY)).status,
+        ]).toEqual([id, method, path, 403]);
+      }
+      expect((await put('portal', id, CLIENT, ANY)).status).toBe(403);
+    }
+    expect((await put('root', 'gain', documents[0] ?? {})).status).toBe(201);
+    const owned = await put('root', 'owned', documents[3] ?? {});
+    expect([owned.status, owned.json()['owner']]).toEqual([201, 'team']);
+    for (const who of ['portal', 'root']) {
+      const conflict = await put(who, 'owned', CLIENT, ANY);
+      expect([conflict.status, conflict.json()['error_description']]).toEqual([
+        409,
+        "clients apply manages this client for 'team': change its file",
+      ]);
+      expect((await as(who, 'POST', '/clients/owned/secrets')).status).toBe(409);
+      expect((await as(who, 'DELETE', '/clients/owned', undefined, ANY)).status).toBe(409);
+    }
+  });
+
+  it('says everything that is wrong with a document at once, and stores nothing', async () => {
+    const response = await put('portal', 'bad', {
+      client_id: 'other',
+      client_name: 1,
+      scope: 'read',
+      state: 'disabled',
+      client_secret: 'its-secret-in-clear',
+      unknown: true,
+      secrets: [{ secret_id: 'x', name: 'n' }],
+    });
+    expect([response.status, response.headers['content-type']]).toEqual([422, 'application/problem+json']);
+    expect(response.json()).toMatchObject({
+      status: 422,
+      error: 'invalid_client_metadata',
+      errors: [
+        { path: 'client_id', code: 'id_differs', text: 'must be the id of the path' },
+        { path: 'state', code: 'read_only', text: 'must be as it is', fix: 'POST to /disable or /enable' },
+        {
+          path: 'client_secret',
+          code: 'secret_not_hashed',
+          text: 'must be a BCrypt encoding of cost 4 to 14',
+          fix: expect.any(String),
+        },
+        { path: 'client_name', code: 'invalid_type', text: 'must be a string' },
+        { path: 'secrets.0.client_secret', code: 'invalid_type', text: 'is missing' },
+        { path: '', code: 'unknown_field', text: expect.stringContaining('has unknown fields `unknown`') },
+      ],
+    });
+    expect(response.text).not.toContain('its-secret');
+    expect((await show('bad')).status).toBe(404);
+  });
+
+  it.each(BAD_DETAILS)('refuses what a clients file must not have: %s', async (_what, fields) => {
+    const body = JSON.stringify({ ...CLIENT, client_secret: `$2b$10$${'a'.repeat(53)}`, ...fields });
+    // It is missing there, and kept here.
+    if (_what === 'no secret and no key') return;
+    const response = await put('portal', 'bad', body);
+    expect([response.status, response.text.includes('its-secret')]).toEqual([422, false]);
+    expect((await show('bad')).status).toBe(404);
+  });
+
+  it.each([
+    ['no body', undefined, 400],
+    ['no JSON', '{', 400],
+    ['an array', '[]', 400],
+    ['a field twice', '{"scope":"a","scope":"b"}', 400],
+    ['half a pair of surrogates', '{"client_name":"\\ud800","scope":"a"}', 422],
+    ['values without end', `{"a":[${'1,'.repeat(11_000)}1]}`, 400],
+    ['depth without end', `${'{"a":'.repeat(30)}1${'}'.repeat(30)}`, 400],
+    ['more than 64 KiB', JSON.stringify({ a: 'x'.repeat(65_536) }), 413],
+  ])('refuses %s', async (_what, body, status) => {
+    const headers = { ...CREATE, 'content-type': 'application/json' };
+    expect((await as('portal', 'PUT', '/clients/bad', body, headers)).status).toBe(status);
+    const other = await as('portal', 'PUT', '/clients/bad', '{}', { ...CREATE, 'content-type': 'text/plain' });
+    expect(other.status).toBe(400);
+  });
+
+  it('logs its requests, and those of probes not', async () => {
+    const response = await show('portal');
+    await send(url, '/livez');
+    const lines = service.logLines().filter(({ route }) => String(route).startsWith('/clients'));
+    expect(lines.at(-1)).toMatchObject({
+      request_id: response.headers['x-request-id'],
+      route: '/clients/:id',
+      client_id: 'reader',
+      status: 200,
+    });
+    expect(service.logText()).not.toContain('/livez');
+  });
+});
+
+describe('ADMIN_API', () => {
+  const problems = (more: object) =>
+    problemsIn(readSettings({ CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: 'c.db', ...ON, ...more }));
+
+  it.each([
+    [
+      { CLIENT_REPOSITORY: 'memory', CLIENTS_FILE: 'c.json', KEY_DIRECTORY: 'memory', KEY_SECRET_FILE: '' },
+      'ADMIN_API: needs a database',
+    ],
+    [{ TOKEN_PROFILE: 'default' }, 'ADMIN_API: needs tokens with scopes'],
+    [{ MANAGEMENT_PORT: '0' }, 'ADMIN_API: needs a management port'],
+    [
+      { TOKEN_AUDIENCE: 'http://localhost:8080', BASE_URL: 'http://localhost:8080' },
+      'TOKEN_AUDIENCE: must not be TOKEN_ISSUER',
+    ],
+    [{ TOKEN_ISSUER: 'my issuer' }, 'TOKEN_ISSUER: must be a URI'],
+  ])('is refused with %j', (more, problem) => {
+    expect(problems(more).join('\n')).toContain(problem);
+  });
+
+  it('is accepted otherwise', () => {
+    expect(problems({})).toEqual([]);
+  });
+
+  it('does not start with a role that may not change clients', async () => {
+    const database = await createTestDatabase();
+    try {
+      const { name, url } = await database.createRole();
+      await runInProcess(migrateTables, ['--grant-to', name], { DATABASE_URL: database.url });
+      const environment = { ...ON, CLIENT_REPOSITORY: 'postgres', DATABASE_URL: url, ...PATIENT };
+      await expect(
+        startServiceUnderTest({ environment: { ...environment, MANAGEMENT_PORT: String(await freePort()) } }),
+      ).rejects.toThrow('ADMIN_API: the role of DATABASE_URL may not change clients');
+    } finally {
+      await database.drop();
+    }
+  });
+});
