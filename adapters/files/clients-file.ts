@@ -128,7 +128,16 @@ function detailsOf({
   } satisfies Partial<ClientDetails>;
 }
 
-const CLIENT = entryOf({ client_id: TEXT, client_secret: TEXT, client_name: TEXT, scope: TEXT, ...DETAILS }).transform(
+/** An entry, before the rules of its values. */
+export const ENTRY_SHAPE = entryOf({
+  client_id: TEXT,
+  client_secret: TEXT,
+  client_name: TEXT,
+  scope: TEXT,
+  ...DETAILS,
+});
+
+const CLIENT = ENTRY_SHAPE.transform(
   ({ client_id, client_secret, client_name, scope, ...document }, { addIssue }): NewClient => {
     const client = { clientId: client_id, clientSecret: client_secret, clientName: client_name, scope };
     const details = detailsOf(document);

@@ -43,6 +43,7 @@ export function needsOf(
       measure: (use, pool) => core.resolve(PARTS.processMetrics).measureDatabase(use, pool),
     },
     poolSize: settings.DATABASE_POOL_SIZE,
+    changesClients: settings.ADMIN_API,
     usesColumns: !sendOnlySecrets(verifiedMethods(settings)),
     clock: core.resolve(PARTS.clock),
     ids: core.resolve(PARTS.ids),

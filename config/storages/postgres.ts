@@ -35,8 +35,10 @@ const CANNOT_CHANGE: Readonly<Record<string, Problem>> = {
 
 /** Registrations, keys and used assertions in tables of PostgreSQL, each with its own pool. */
 export const postgres: Storage = {
-  async openClients({ database, poolSize, usesColumns, log, clock, pickDecoy }) {
-    const { rows, ...opened } = await openClientRows({ ...database, poolSize }, log, usesColumns);
+  async openClients({ database, poolSize, usesColumns, changesClients, log, clock, pickDecoy }) {
+    const logRisk: typeof log = (line) =>
+      changesClients && line.event === 'role_may_write_clients' ? undefined : log(line);
+    const { rows, ...opened } = await openClientRows({ ...database, poolSize }, logRisk, usesColumns);
     return { clients: new SqlClientRepository({ rows, log, clock, pickDecoy }), ...opened };
   },
 

@@ -39,6 +39,8 @@ export interface ServiceNeeds {
   readonly database: Omit<ConnectionOptions, 'poolSize'>;
   /** DATABASE_POOL_SIZE. */
   readonly poolSize: number;
+  /** Whether this service may change clients: ADMIN_API. */
+  readonly changesClients: boolean;
   /** Whether clients may authenticate by more than a secret. */
   readonly usesColumns: boolean;
   readonly clock: Clock;

@@ -10,7 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { RESPONSES } from '../../adapters/http/server/http-refusal.ts';
+import { ADMIN_API_REASONS } from '../../adapters/http/server/http-reasons.ts';
+import { ALL_REASONS, RESPONSES } from '../../adapters/http/server/http-refusal.ts';
 import { readIssuersFile } from '../../adapters/http-client/federated-jwt/read-issuers-file.ts';
 import { SETTING_NAMES } from '../support/all-settings.ts';
 import { startExampleServer } from '../support/example-server.ts';
@@ -122,7 +123,10 @@ describe('docs/getting-a-token.md', () => {
   it('has each response that a refusal can be, and no other', () => {
     const [, part = ''] = readPage('docs/getting-a-token.md').split('\n## When a request is refused\n');
     const rows = [...(part.split('\n## ')[0] ?? '').matchAll(/^\| (\d.+?) \|/gm)].map(([, cell = '']) => cell);
-    const answers = Object.values(RESPONSES).map(({ status, error }) => `${status} \`${error}\``);
+    const codes = Object.entries(ALL_REASONS).flatMap(([reason, { code }]) =>
+      reason in ADMIN_API_REASONS ? [] : code,
+    );
+    const answers = codes.map((code) => RESPONSES[code]).map(({ status, error }) => `${status} \`${error}\``);
     expect(rows.toSorted()).toEqual([...new Set(answers)].toSorted());
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { openApiEndpoint } from '../../adapters/http/endpoints/open-api-endpoint.ts';
+import { ADMIN_API_REASONS } from '../../adapters/http/server/http-reasons.ts';
 import { ALL_REASONS, type AnyReason, RESPONSES, refusalBody } from '../../adapters/http/server/http-refusal.ts';
 import { API_DOCUMENT, documentedRefusals } from '../support/documented-responses.ts';
 import { send } from '../support/http.ts';
@@ -19,7 +20,7 @@ const HTTP_ONLY = ['assertion_type_unsupported'];
 
 /** Every refusal that the code can give: its status and its body. */
 const REFUSALS = Object.entries(ALL_REASONS)
-  .filter(([reason]) => !(reason in WITHOUT_ANSWER))
+  .filter(([reason]) => !(reason in WITHOUT_ANSWER || reason in ADMIN_API_REASONS))
   .flatMap(([reason, { code, description }]) => {
     const one = (ofCode: typeof code, prefix = '') => {
       const body = refusalBody({ code: ofCode, reason: reason as AnyReason });

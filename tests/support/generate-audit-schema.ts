@@ -116,7 +116,7 @@ export function generateAuditSchema(): string {
 }
 
 /** The formatter of the project keeps a short array on one line. */
-function format(schema: Schema): string {
+export function format(schema: object): string {
   return JSON.stringify(schema, null, 2).replace(/^(.*)\[\n([^[\]{}]*?)\n *(\],?)/gm, (long, start, items, end) => {
     const short = `${start}[${items.trim().replace(/\n\s+/g, ' ')}${end}`;
     return short.length <= 120 ? short : long;

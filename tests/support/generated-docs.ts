@@ -4,6 +4,7 @@ import { ALL_MEANINGS } from '../../adapters/http/server/reason-meanings.ts';
 import { aboutSetting } from '../../config/settings/about-setting.ts';
 import type { SettingsGroup } from '../../config/settings/read-environment.ts';
 import { SETTING_GROUPS } from './all-settings.ts';
+import { generateAdminApi } from './generate-admin-api.ts';
 import { generateAuditSchema } from './generate-audit-schema.ts';
 import { SHOWN_SCOPE_ROWS } from './scopes-of-one-api.ts';
 
@@ -39,7 +40,10 @@ function scopesTable(): string {
 }
 
 /** Files that are generated as a whole. */
-const WHOLE: Readonly<Record<string, () => string>> = { 'docs/audit.schema.json': generateAuditSchema };
+const WHOLE: Readonly<Record<string, () => string>> = {
+  'docs/audit.schema.json': generateAuditSchema,
+  'docs/admin-api.openapi.json': generateAdminApi,
+};
 
 /** Each file that is generated or has generated parts, as it is and as the code says that it should be. */
 export function generatedFiles(): readonly { file: string; current: string; generated: string }[] {

@@ -1,5 +1,36 @@
 import type { ReasonRow } from '../../../domain/refusal.ts';
 
+/** Those of the API for managing clients. */
+export const ADMIN_API_REASONS = {
+  client_owned: {
+    code: 'conflict',
+    description: "clients apply manages this client for '…': change its file",
+  },
+  client_protected: {
+    code: 'insufficient_scope',
+    description: 'the scope clients:admin is needed for a client with a scope of this API, and for owner',
+  },
+  client_unreadable: { code: 'conflict', description: 'what is stored of this client breaks a rule: delete it' },
+  client_changed: {
+    code: 'precondition_failed',
+    description: 'the client is not in the state of If-Match or If-None-Match: read it again',
+  },
+  condition_missing: {
+    code: 'precondition_required',
+    description: 'send If-Match with the ETag of the client, or If-None-Match: * to create it',
+  },
+  document_invalid: { code: 'invalid_client_metadata', description: 'errors has what to correct' },
+  document_malformed: {
+    code: 'invalid_request',
+    description:
+      'the body must be a JSON object in UTF-8 that names no field twice, and the Content-Type application/json',
+  },
+  document_too_large: { code: 'content_too_large', description: 'the body is larger than 64 KiB' },
+  page_malformed: { code: 'invalid_request', description: 'after is an id, and limit a number from 1 to 500' },
+  secrets_too_many: { code: 'conflict', description: 'the client has two valid secrets: delete one first' },
+  secret_missing: { code: 'conflict', description: 'the client is locked and has no secret: put a document with one' },
+} as const satisfies Record<string, ReasonRow>;
+
 /** The reasons of refusals that adapters/http decides, and of those that a fault becomes. Sources of the codes: see RESPONSES. */
 export const HTTP_REASONS = {
   request_malformed: { code: 'invalid_request', description: 'the request is not well-formed HTTP/1.1' },
@@ -91,33 +122,6 @@ export const HTTP_REASONS = {
     code: 'unsupported_response_type',
     description: 'this server has no authorization of users: send client_credentials requests to its token endpoint',
   },
-  client_owned: {
-    code: 'conflict',
-    description: "clients apply manages this client for '…': change its file",
-  },
-  client_protected: {
-    code: 'insufficient_scope',
-    description: 'the scope clients:admin is needed for a client with a scope of this API, and for owner',
-  },
-  client_unreadable: { code: 'conflict', description: 'what is stored of this client breaks a rule: delete it' },
-  client_changed: {
-    code: 'precondition_failed',
-    description: 'the client is not in the state of If-Match or If-None-Match: read it again',
-  },
-  condition_missing: {
-    code: 'precondition_required',
-    description: 'send If-Match with the ETag of the client, or If-None-Match: * to create it',
-  },
-  document_invalid: { code: 'invalid_client_metadata', description: 'errors has what to correct' },
-  document_malformed: {
-    code: 'invalid_request',
-    description:
-      'the body must be a JSON object in UTF-8 that names no field twice, and the Content-Type application/json',
-  },
-  document_too_large: { code: 'content_too_large', description: 'the body is larger than 64 KiB' },
-  page_malformed: { code: 'invalid_request', description: 'after is an id, and limit a number from 1 to 500' },
-  secrets_too_many: { code: 'conflict', description: 'the client has two valid secrets: delete one first' },
-  secret_missing: { code: 'conflict', description: 'the client is locked and has no secret: put a document with one' },
   token_missing: { code: 'unauthorized' },
   operator_token_wrong: { code: 'unauthorized' },
   route_unknown: { code: 'not_found' },
@@ -126,6 +130,7 @@ export const HTTP_REASONS = {
   overloaded: { code: 'temporarily_unavailable' },
   dependency_unavailable: { code: 'temporarily_unavailable' },
   slots_exhausted: { code: 'temporarily_unavailable' },
+  ...ADMIN_API_REASONS,
 } as const satisfies Record<string, ReasonRow>;
 
 export type HttpReason = keyof typeof HTTP_REASONS;
