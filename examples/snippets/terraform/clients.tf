@@ -1,5 +1,5 @@
-# Clients of the authorization service, with Terraform 1.4 or OpenTofu, curl and sh. The token comes from the environment: CCAUTH_TOKEN.
-# A client that somebody else has changed is made again as it stands here.
+# Clients of the authorization service, with OpenTofu or Terraform 1.4 and curl. The token comes from the environment: CCAUTH_TOKEN.
+# Changes that somebody else makes are not noticed, and last until the next change here.
 variable "clients" {
   type = map(object({ client_name = string, scope = string }))
   default = {
@@ -12,23 +12,31 @@ variable "api" {
   default = "http://127.0.0.1:8081/clients"
 }
 
-resource "terraform_data" "client" {
-  for_each         = var.clients
-  input            = { url = "${var.api}/${urlencode(each.key)}", document = jsonencode(each.value) }
-  triggers_replace = [each.key]
+locals {
+  curl = "curl --silent --show-error --fail-with-body \"$URL\" -H \"Authorization: Bearer $CCAUTH_TOKEN\""
+}
 
-  provisioner "local-exec" {
-    command     = <<-END
-      put() { printf %s "$DOCUMENT" | curl --silent --show-error --fail-with-body -X PUT "$URL" -H "Authorization: Bearer $CCAUTH_TOKEN" \
-        -H 'Content-Type: application/json' -H "$1" --data-binary @-; }
-      put 'If-None-Match: *' || put 'If-Match: *'
-    END
-    environment = { URL = self.input.url, DOCUMENT = self.input.document }
-  }
+resource "terraform_data" "client" {
+  for_each = var.clients
+  input    = { URL = "${var.api}/${urlencode(each.key)}", CURL = local.curl }
 
   provisioner "local-exec" {
     when        = destroy
-    command     = "curl --silent --show-error --fail-with-body -X DELETE \"$URL\" -H \"Authorization: Bearer $CCAUTH_TOKEN\" -H 'If-Match: *'"
-    environment = { URL = self.input.url }
+    command     = "${self.output.CURL} -X DELETE -H 'If-Match: *'"
+    environment = self.output
+  }
+}
+
+# Replaced when it changes, which sends it again. The client stays, with its secrets.
+resource "terraform_data" "document" {
+  for_each         = var.clients
+  triggers_replace = [terraform_data.client[each.key].output.URL, each.value]
+
+  provisioner "local-exec" {
+    command     = <<-END
+      put() { printf %s "$DOCUMENT" | ${local.curl} -X PUT -H 'Content-Type: application/json' -H "$1" --data-binary @-; }
+      put 'If-None-Match: *' || put 'If-Match: *'
+    END
+    environment = { URL = terraform_data.client[each.key].output.URL, DOCUMENT = jsonencode(each.value) }
   }
 }
