@@ -2,7 +2,7 @@ import { NO_DETAILS, withoutEmpty } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { documentOf } from '../../domain/details-document.ts';
 import { describeDetailsProblem } from '../../domain/details-rules.ts';
-import { type Failure, failure, type Result, success } from '../../domain/result.ts';
+import { type Failure, failure, type Result, type Success, success } from '../../domain/result.ts';
 import { isLocked, secretIdOf } from '../../domain/stored-secret.ts';
 import type { ManagementParts } from '../clients-program/change-client.ts';
 import {
@@ -17,6 +17,7 @@ import { unstorableFields } from '../clients-program/plan-clients.ts';
 import {
   type ClientEdit,
   type ClientStore,
+  type PlannedClient,
   type StoredClient,
   ValueRefused,
   type VersionedClient,
@@ -71,6 +72,9 @@ interface AdministrationParts extends ManagementParts, PlanParts {
   /** What a client may have only if somebody with {@link ADMIN_SCOPES.all} gives it. */
   readonly protectedScopes: readonly string[];
 }
+
+/** How often a client is replaced in any state that others change meanwhile. */
+const WRITE_ATTEMPTS = 5;
 
 type Outcome<Value> = Promise<Result<Value, AdministrationProblem>>;
 
@@ -148,6 +152,45 @@ export function administerClients(parts: AdministrationParts) {
     return problems.length === 0 ? given : failure({ kind: 'document_invalid', problems });
   }
 
+  async function put(
+    clientId: string,
+    expected: Expected,
+    document: ReadDocument,
+    attempts: number,
+  ): Outcome<ShownClient & { readonly isNew: boolean }> {
+    const stored = await find(clientId);
+    const refusal = stored && refusalOf(stored);
+    if (refusal !== undefined) return failure(refusal);
+    if (!isExpected(stored, expected)) return failure({ kind: 'client_changed' });
+    const given = read(document, stored);
+    if (!given.ok) return given;
+    const planner = new ClientPlanner(parts, { existing: 'match', unowned: 'adopt', cost: undefined });
+    const planned = await planner.plan(given.value, stored);
+    if (!planned.ok) return failure({ kind: 'client_unreadable' });
+    const written = await write(planned.value, stored).catch(refusedValue);
+    if (!written.ok) return written;
+    if (written.value) {
+      const after = await show(clientId);
+      return after.ok ? success({ ...after.value, isNew: stored === undefined }) : after;
+    }
+    // Somebody was faster, which is another state only for a caller who has named one.
+    if (expected === 'any' && attempts > 1) return put(clientId, expected, document, attempts - 1);
+    return failure({ kind: 'client_changed' });
+  }
+
+  /** Stores a client as it is planned, unless it is not stored any more as the plan found it: false then. */
+  async function write(planned: PlannedClient, stored: VersionedClient | undefined): Promise<Success<boolean>> {
+    const { plan: _plan, clientId, ...next } = planned;
+    if (stored === undefined) return success((await store.add({ clientId, ...next })) !== undefined);
+    const edit = { ...next, details: { ...NO_DETAILS, ...next.details } };
+    const revoke = () => tokens.revokeAll(isLocked(next.clientSecret) ? [clientId] : []);
+    const replace = ({ version }: VersionedClient) =>
+      version === stored.version ? success(edit) : failure('outdated' as const);
+    const changed = await store.change(clientId, replace, revoke);
+    if (changed.ok) await revoke();
+    return success(changed.ok);
+  }
+
   return {
     show,
 
@@ -160,36 +203,8 @@ export function administerClients(parts: AdministrationParts) {
     },
 
     /** Creates a client, or replaces what is stored of it. */
-    async put(clientId: string, expected: Expected, document: ReadDocument): Outcome<ShownClient & { isNew: boolean }> {
-      const stored = await find(clientId);
-      const refusal = stored && refusalOf(stored);
-      if (refusal !== undefined) return failure(refusal);
-      if (!isExpected(stored, expected)) return failure({ kind: 'client_changed' });
-      const given = read(document, stored);
-      if (!given.ok) return given;
-      const planner = new ClientPlanner(parts, { existing: 'match', unowned: 'adopt', cost: undefined });
-      const planned = await planner.plan(given.value, stored);
-      if (!planned.ok) return failure({ kind: 'client_unreadable' });
-      const { plan: _plan, clientId: _id, ...next } = planned.value;
-      const losing = isLocked(next.clientSecret) ? [clientId] : [];
-      const revoke = () => tokens.revokeAll(losing);
-      const details = { ...NO_DETAILS, ...next.details };
-      const isStored = await (stored === undefined
-        ? store.add({ clientId, ...next, details: withoutEmpty(details) }).then((added) => success(added !== undefined))
-        : store
-            .change(
-              clientId,
-              ({ version }) => (version === stored.version ? success({ ...next, details }) : failure('outdated')),
-              revoke,
-            )
-            .then(({ ok }) => success(ok))
-      ).catch(refusedValue);
-      if (!isStored.ok) return isStored;
-      if (!isStored.value) return failure({ kind: 'client_changed' });
-      await revoke();
-      const after = await show(clientId);
-      return after.ok ? success({ ...after.value, isNew: stored === undefined }) : after;
-    },
+    put: (clientId: string, expected: Expected, document: ReadDocument) =>
+      put(clientId, expected, document, WRITE_ATTEMPTS),
 
     async remove(clientId: string, expected: Expected): Outcome<void> {
       let problem: AdministrationProblem | undefined;

@@ -1,5 +1,5 @@
 /** How often a client may ask for something. */
 export interface CallerBudget {
-  /** Takes one use of this client, and returns whether it had one left. Costs nothing and never fails. */
-  take(clientId: string): boolean;
+  /** Takes so many uses of this client, by default one, and returns whether it had them left. Costs nothing and never fails. */
+  take(clientId: string, uses?: number): boolean;
 }

@@ -1,6 +1,7 @@
 import { documentReader } from '../../adapters/files/admin-api/client-document.ts';
 import { clientsRoutes } from '../../adapters/http/admin-api/clients-routes.ts';
 import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
+import { CALLERS_MAX, TokenBucketBudget } from '../../adapters/http/admission/token-bucket-budget.ts';
 import { bcryptEncoder, bcryptMatcher } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { secretFiles } from '../../adapters/system/secret-files.ts';
 import { randomSecret } from '../../adapters/system/system.ts';
@@ -68,8 +69,10 @@ export async function adminApi(configuration: Configuration, core: Core): Promis
     policy: new TokenPolicy(tokenPolicyOptions(settings)),
     resource: settings.TOKEN_ISSUER,
   });
+  const budget = new TokenBucketBudget(settings.ADMIN_REQUESTS_PER_SECOND);
   return {
     managementRoutes: clientsRoutes({
+      budget,
       authorize,
       load: new LoadLimit(LOAD_LIMITS),
       documentOf: documentReader,
@@ -78,6 +81,7 @@ export async function adminApi(configuration: Configuration, core: Core): Promis
         return administerClients({ ...parts, ...managed.with(recorder), scopes });
       },
     }),
+    metrics: (values) => values.gauge('auth_admin_api_callers', budget.callers, CALLERS_MAX),
     close: () => managed.close(),
   };
 }

@@ -92,6 +92,12 @@ export const FEATURE_GROUPS = {
           '`true`: clients with the scopes `clients:read` and `clients:write` [manage clients](admin-api.md) at `/clients` of the management port. It ' +
             'needs a database, whose role may write `clients`, and `TOKEN_PROFILE=common` or `rfc9068`',
         ),
+      ADMIN_REQUESTS_PER_SECOND: wholeNumber(0, 10_000)
+        .default(50)
+        .describe(
+          'how many clients a caller may read in a second, at each replica. A change counts twice, and a page once more for each 50 clients. ' +
+            '`0` is no limit',
+        ),
     },
     rules(given) {
       const {

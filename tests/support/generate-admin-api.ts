@@ -21,7 +21,10 @@ const client = (status: number, description: string) => ok(status, description, 
 
 /** The responses of these codes. Those that every request may get come first. */
 function refusals(...codes: readonly Code[]) {
-  const all: readonly Code[] = ['unauthorized', 'insufficient_scope', 'temporarily_unavailable', ...codes];
+  const all: readonly Code[] = [
+    ...(['unauthorized', 'insufficient_scope', 'slow_down', 'temporarily_unavailable'] as const),
+    ...codes,
+  ];
   return Object.fromEntries(
     all.map((code) => {
       const isProblem = code === 'invalid_client_metadata';

@@ -6,6 +6,7 @@ import {
   type ReadDocument,
   type ShownClient,
 } from '../../../application/admin-api/administer-clients.ts';
+import type { CallerBudget } from '../../../application/ports/caller-budget.ts';
 import { isClientId } from '../../../domain/client-registration.ts';
 import type { Result } from '../../../domain/result.ts';
 import { Scope } from '../../../domain/scope.ts';
@@ -20,12 +21,17 @@ import { type JsonObject, readJson } from './read-json.ts';
 
 const PAGE = { default: 100, max: 500 };
 
+/** Clients of a page that cost as much as a request for one. */
+const CLIENTS_OF_A_UNIT = 50;
+
 /** One entity tag, strong or weak (RFC 9110 section 8.8.3). */
 const ENTITY_TAG = /^(?:W\/)?"([^"]*)"$/;
 
 interface ClientsRoutesParts {
   readonly authorize: Authorizer;
   readonly load: LoadLimit;
+  /** In units: one to read a client, two for a change, and more for a page. */
+  readonly budget: CallerBudget;
   /** The use cases for this caller, with the scopes that it has. */
   administer(clientId: string, scopes: readonly string[]): ClientAdministration;
   /** Reads the document of a client. */
@@ -33,10 +39,24 @@ interface ClientsRoutesParts {
 }
 
 /** `/clients` and what is behind it: to manage clients with tokens of this service. */
-export function clientsRoutes({ authorize, load, administer, documentOf }: ClientsRoutesParts): readonly Route[] {
+export function clientsRoutes({
+  authorize,
+  load,
+  budget,
+  administer,
+  documentOf,
+}: ClientsRoutesParts): readonly Route[] {
   const [read, write] = [scopeOf(ADMIN_SCOPES.read), scopeOf(ADMIN_SCOPES.write)];
   const scope = (method: string) => (method === 'GET' || method === 'HEAD' ? read : write);
   const access: Access = { kind: 'bearer', authorize, scope };
+
+  const of = ({ state: { clientId = '', scopes = [] } }: Exchange) => administer(clientId, scopes);
+  /** Whether the caller has so much left of its budget. If not, answers with the refusal, which waits: it would cost as much as a response. */
+  const mayAsk = (ctx: Exchange, units: number): boolean => {
+    if (budget.take(ctx.state.clientId ?? '', units)) return true;
+    sendRefusal(ctx, { ...httpRefusal('requests_exhausted'), delayMs: 1_000 });
+    return false;
+  };
 
   type Work = (ctx: Exchange, clients: ClientAdministration, id: string, secretId: string) => Promise<void>;
   /** For an id of the path, which the router has decoded. What cannot be one has no client. */
@@ -45,8 +65,8 @@ export function clientsRoutes({ authorize, load, administer, documentOf }: Clien
     async (ctx) => {
       const { id = '', secret = '' } = (ctx as Exchange & { params: Readonly<Record<string, string>> }).params;
       if (!isDecodable(ctx.path) || !isClientId(id)) return refuse(ctx, 'resource_unknown');
-      const { clientId = '', scopes = [] } = ctx.state;
-      return work(ctx, administer(clientId, scopes), id, secret);
+      if (!mayAsk(ctx, ctx.method === 'GET' || ctx.method === 'HEAD' ? 1 : 2)) return;
+      return work(ctx, of(ctx), id, secret);
     };
 
   const put: Work = async (ctx, clients, id) => {
@@ -87,7 +107,7 @@ export function clientsRoutes({ authorize, load, administer, documentOf }: Clien
   };
   const route = (path: string, methods: Route['methods']): Route => ({ path: CLIENTS_PATH + path, access, methods });
   return [
-    route('', { GET: (ctx) => list(ctx, administer(ctx.state.clientId ?? '', ctx.state.scopes ?? [])) }),
+    route('', { GET: async (ctx) => listPage(ctx, of(ctx), mayAsk) }),
     route('/:id', {
       GET: forClient(async (ctx, clients, id) => answerClient(ctx, await clients.show(id))),
       PUT: forClient(put),
@@ -107,7 +127,11 @@ export function clientsRoutes({ authorize, load, administer, documentOf }: Clien
 }
 
 /** GET /clients: a page, and the path of the next one if there may be more. */
-async function list(ctx: Exchange, clients: ClientAdministration): Promise<void> {
+async function listPage(
+  ctx: Exchange,
+  clients: ClientAdministration,
+  mayAsk: (ctx: Exchange, units: number) => boolean,
+): Promise<void> {
   const parameters = new URLSearchParams(ctx.querystring);
   const [after, limit = String(PAGE.default)] = [
     parameters.get('after') ?? undefined,
@@ -118,6 +142,7 @@ async function list(ctx: Exchange, clients: ClientAdministration): Promise<void>
   const isKnown = [...parameters.keys()].every((name) => name === 'after' || name === 'limit');
   const isId = after === undefined || isClientId(after);
   if (!isOnce || !isKnown || !isId || size < 1 || size > PAGE.max) return refuse(ctx, 'page_malformed');
+  if (!mayAsk(ctx, 1 + size / CLIENTS_OF_A_UNIT)) return;
   const page = await clients.list(after, size);
   const last = page.length === size ? (page.at(-1) as { readonly client_id: string }) : undefined;
   const next = last && `${CLIENTS_PATH}?${new URLSearchParams({ after: last.client_id, limit })}`;

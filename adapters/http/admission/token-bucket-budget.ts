@@ -26,7 +26,7 @@ export class TokenBucketBudget implements CallerBudget {
     return this.#buckets.size;
   }
 
-  take(clientId: string): boolean {
+  take(clientId: string, uses = 1): boolean {
     if (this.#perSecond === 0) return true;
     const now = this.#now();
     const bucket = this.#buckets.get(clientId) ?? { left: this.#perSecond, at: now };
@@ -34,8 +34,8 @@ export class TokenBucketBudget implements CallerBudget {
     bucket.left = Math.min(this.#perSecond, refilled);
     bucket.at = now;
     this.#buckets.set(clientId, bucket);
-    if (bucket.left < 1) return false;
-    bucket.left -= 1;
+    if (bucket.left < uses) return false;
+    bucket.left -= uses;
     return true;
   }
 }

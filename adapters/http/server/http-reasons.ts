@@ -27,6 +27,10 @@ export const ADMIN_API_REASONS = {
   },
   document_too_large: { code: 'content_too_large', description: 'the body is larger than 64 KiB' },
   page_malformed: { code: 'invalid_request', description: 'after is an id, and limit a number from 1 to 500' },
+  requests_exhausted: {
+    code: 'slow_down',
+    description: 'this client asks for more in a second than it may: try again later',
+  },
   secrets_too_many: { code: 'conflict', description: 'the client has two valid secrets: delete one first' },
   secret_missing: { code: 'conflict', description: 'the client is locked and has no secret: put a document with one' },
 } as const satisfies Record<string, ReasonRow>;

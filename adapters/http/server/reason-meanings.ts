@@ -83,6 +83,8 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
     'The body of a request to the API is no JSON object, or is not declared as JSON. Correct the caller.',
   document_too_large: 'The body of a request to the API is larger than 64 KiB. Correct the caller.',
   page_malformed: 'A caller of the API asked for a page that cannot be. Have it use the field next of the page before.',
+  requests_exhausted:
+    'A caller of the API asks for more in a second than ADMIN_REQUESTS_PER_SECOND. Have it ask for pages, and wait for each response.',
   secrets_too_many:
     'A caller of the API wanted to give a client a third secret. Have it delete the one that is not used any more.',
   secret_missing:

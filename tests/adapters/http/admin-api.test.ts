@@ -16,6 +16,7 @@ import { createTestDatabase, PATIENT, type TestDatabase } from '../../support/te
 const SECRET = 'a-secret-of-an-administrator';
 const ON = {
   ADMIN_API: 'true',
+  ADMIN_REQUESTS_PER_SECOND: '0',
   TOKEN_REVOCATION: 'true',
   TOKEN_PROFILE: 'common',
   TOKEN_AUDIENCE: 'https://api.example.com',
@@ -206,6 +207,8 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (_name, c
     expect((await show('two')).json()).toMatchObject({ client_name: names[winner] });
     expect((await as('portal', 'DELETE', '/clients/two')).status).toBe(428);
     expect((await as('portal', 'DELETE', '/clients/two', undefined, { 'if-match': tag })).status).toBe(412);
+    const any = await Promise.all(names.map((client_name) => put('portal', 'two', { ...CLIENT, client_name }, ANY)));
+    expect(any.filter(({ status }) => status === 200).length).toBeGreaterThan(4);
     const created = await Promise.all(names.map((client_name) => put('portal', 'same', { ...CLIENT, client_name })));
     expect(created.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(412)]);
     const removed = await Promise.all(names.map(() => as('portal', 'DELETE', '/clients/two', undefined, ANY)));
@@ -371,6 +374,30 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (_name, c
     expect((await as('portal', 'PUT', '/clients/bad', body, headers)).status).toBe(status);
     const other = await as('portal', 'PUT', '/clients/bad', '{}', { ...CREATE, 'content-type': 'text/plain' });
     expect(other.status).toBe(400);
+  });
+
+  it('lets no caller ask for more than its budget', async () => {
+    const port = String(await freePort());
+    const limited = { ...environment(), MANAGEMENT_PORT: port, ADMIN_REQUESTS_PER_SECOND: '12' };
+    await using other = await startServiceUnderTest({ environment: limited });
+    const statuses: number[] = [];
+    const authorization = `Bearer ${await getAccessToken(other.url, 'reader', SECRET, { resource: ISSUER })}`;
+    for (const path of ['/clients?limit=500', '/clients/portal', '/clients?limit=500']) {
+      statuses.push((await send(`http://127.0.0.1:${port}`, path, { headers: { authorization } })).status);
+    }
+    expect(statuses).toEqual([200, 200, 429]);
+    const metrics = await send(`http://127.0.0.1:${port}`, '/metrics');
+    expect(metrics.text).toMatch(/^auth_admin_api_callers 1$/m);
+  });
+
+  it('is on the public port too where that has the paths of the other one, for the same tokens', async () => {
+    const onePort = { ...environment(), HEALTH_ON_PUBLIC_PORT: 'true', MANAGEMENT_TOKEN: 'a'.repeat(32) };
+    await using other = await startServiceUnderTest({ environment: onePort, addedPaths: ['/clients'] });
+    const get = (token: string) => send(other.url, '/clients', { headers: { authorization: `Bearer ${token}` } });
+    const ofReader = await getAccessToken(other.url, 'reader', SECRET, { resource: ISSUER });
+    const ofApi = await getAccessToken(other.url, 'reader', SECRET);
+    const statuses = [ofReader, ofApi, 'a'.repeat(32)].map(async (token) => (await get(token)).status);
+    expect(await Promise.all(statuses)).toEqual([200, 401, 401]);
   });
 
   it('logs its requests, and those of probes not', async () => {
