@@ -22,6 +22,7 @@ import { adminApi } from './features/admin-api.ts';
 import { exampleResource } from './features/example-resource.ts';
 import { federatedJwt } from './features/federated-jwt.ts';
 import { keyDirectory } from './features/key-directory.ts';
+import { lastUsed } from './features/last-used.ts';
 import { onePort } from './features/one-port.ts';
 import { privateKeyJwt } from './features/private-key-jwt.ts';
 import { statusPage } from './features/status-page.ts';
@@ -94,6 +95,7 @@ export async function buildService(configuration: Configuration, given: Given = 
     registerUseCases(core, settings);
     add(tokenRevocation(settings, core));
     add(await adminApi(configuration, core));
+    add(await lastUsed(configuration, core));
     add(exampleResource(settings));
     add(tls(configuration, core));
     add(statusPage(configuration, core, checks, keys));

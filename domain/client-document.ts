@@ -43,6 +43,8 @@ export interface ClientDocument extends ClientFields {
   readonly state: 'enabled' | 'disabled' | 'broken';
   /** log2 of the rounds, also of a locked hash; null if the secret without an id is not a BCrypt encoding, or there is none. */
   readonly bcrypt_cost: number | null;
+  /** The day of its last token, where that is recorded. */
+  readonly last_used?: string;
   /** The rule that the registration breaks, so that the service refuses the client; null if it breaks none. */
   readonly problem: string | null;
   /** The methods for which the client has something that is valid now, whatever the service has switched on. */

@@ -12,6 +12,7 @@ import {
 } from './client-entity.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, storeFault, TableUnusable } from './fault.ts';
+import { LAST_USED } from './last-used-table.ts';
 import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
 import { REVOCATIONS } from './revocation-table.ts';
 import type { TableDefinition } from './table-definition.ts';
@@ -52,7 +53,7 @@ export async function migrateDatabase(
   url: string | (() => string),
   { created: more = [], grantTo, roleFor = 'service', dryRun = false }: MigrationOptions = {},
 ): Promise<readonly string[]> {
-  const created = [CLIENTS, USED_ASSERTIONS, REVOCATIONS, ...more];
+  const created = [CLIENTS, USED_ASSERTIONS, REVOCATIONS, LAST_USED, ...more];
   // The second one looks at the schemas.
   const connection = await openConnection(
     { url, poolSize: 2, deadlineMs: DEADLINE_MS },

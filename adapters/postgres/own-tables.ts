@@ -10,6 +10,7 @@ const USERS: Readonly<Record<string, readonly TableUser[]>> = {
   key_ring: ['service', 'admin-api', 'keys'],
   used_assertions: ['service', 'admin-api'],
   revocations: ['service', 'admin-api', 'clients'],
+  last_used: ['service', 'admin-api', 'clients'],
 };
 
 /** The tables that this user needs. */
@@ -76,6 +77,7 @@ const OWN_COLUMNS = {
   key_ring: 'sealed',
   used_assertions: 'kept_until',
   revocations: 'issued_until',
+  last_used: 'last_day',
 };
 
 /** Which of them are there. A table `clients` of any shape is: it is checked elsewhere. */

@@ -9,6 +9,7 @@ export const METRIC_HELP = {
   auth_revoked_tokens: 'Revoked tokens that have not ended, as this process has counted last.',
   auth_introspection_callers: 'Clients whose budgets of introspections are kept.',
   auth_admin_api_callers: 'Clients whose budgets of requests to manage clients are kept.',
+  auth_last_used_clients: 'Clients whose last use is to be recorded.',
   auth_status_minutes: 'Minutes in the history of the status page.',
   auth_ready: '1 where /readyz answers 200, else 0.',
   auth_check_severity: 'Checks of /readyz: 0 ready, 1 ready with a note, 2 not ready.',

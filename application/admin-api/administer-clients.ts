@@ -12,6 +12,7 @@ import {
   problemOfRules,
 } from '../clients-program/change-client.ts';
 import { describeClient } from '../clients-program/describe-client.ts';
+import { lastUseOf } from '../clients-program/list-clients.ts';
 import { ClientPlanner, type PlanParts } from '../clients-program/plan-client.ts';
 import { unstorableFields } from '../clients-program/plan-clients.ts';
 import {
@@ -82,7 +83,7 @@ export type ClientAdministration = ReturnType<typeof administerClients>;
 
 /** The use cases of the API: those of the program, for somebody who may not do everything. */
 export function administerClients(parts: AdministrationParts) {
-  const { store, tokens, clock, checkRule, scopes, protectedScopes } = parts;
+  const { store, tokens, lastUsed, clock, checkRule, scopes, protectedScopes } = parts;
   const mayAll = scopes.includes(ADMIN_SCOPES.all);
 
   const isProtected = ({ scope, details = {} }: Pick<NewClient, 'scope' | 'details'>) =>
@@ -104,13 +105,17 @@ export function administerClients(parts: AdministrationParts) {
     return found;
   }
 
-  const shown = (stored: VersionedClient): ShownClient => {
-    return { document: documentFor(stored, clock.now()), version: stored.version };
-  };
+  /** The documents of clients, with their last use. */
+  async function documentsOf(clients: readonly StoredClient[]): Promise<readonly object[]> {
+    const uses = await lastUsed.find(clients.map(({ clientId }) => clientId));
+    return clients.map((one) => ({ ...documentFor(one, clock.now()), ...lastUseOf(one.clientId, uses) }));
+  }
 
   async function show(clientId: string): Outcome<ShownClient> {
     const found = await find(clientId);
-    return found === undefined ? failure({ kind: 'client_unknown' }) : success(shown(found));
+    if (found === undefined) return failure({ kind: 'client_unknown' });
+    const [document = {}] = await documentsOf([found]);
+    return success({ document, version: found.version });
   }
 
   /** One of the changes of the program, if the client may be changed. */
@@ -197,7 +202,7 @@ export function administerClients(parts: AdministrationParts) {
     /** At most so many clients behind an id, byte by byte. */
     async list(after: string | undefined, limit: number): Promise<readonly object[]> {
       for await (const page of store.list({ prefix: '', after })) {
-        return page.slice(0, limit).map((stored) => documentFor(stored, clock.now()));
+        return documentsOf(page.slice(0, limit));
       }
       return [];
     },
@@ -216,6 +221,7 @@ export function administerClients(parts: AdministrationParts) {
       const removed = await store.remove(clientId, revoke, mayRemove);
       if (removed === undefined) return failure(problem ?? { kind: 'client_unknown' });
       await revoke();
+      await lastUsed.forget([clientId]);
       return success(undefined);
     },
 

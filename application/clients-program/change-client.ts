@@ -14,6 +14,7 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import { lock, NO_SECRET, replaceSecret, unlock } from '../../domain/stored-secret.ts';
 import type { ClientEdit, ClientStore, StoredClient } from '../ports/client-store.ts';
 import type { IdGenerator } from '../ports/id-generator.ts';
+import type { LastUsed } from '../ports/last-used.ts';
 import type { ClientTokens } from '../ports/revocations.ts';
 import { describeClient, hasSecretWithoutId } from './describe-client.ts';
 import { type NamedSecretRequest, newSecret, type SecretParts, type SecretRequest } from './new-secret.ts';
@@ -88,12 +89,15 @@ export type CheckRule = (rule: FederatedSubject) => string | undefined;
 export interface ManagementParts extends SecretParts {
   readonly store: ClientStore;
   readonly tokens: ClientTokens;
+  readonly lastUsed: LastUsed;
   readonly ids: IdGenerator;
   readonly checkRule: CheckRule;
 }
 
 /** What a change needs of them. */
-type ChangeParts = Omit<ManagementParts, 'store' | 'ids'> & { readonly store: Pick<ClientStore, 'change'> };
+type ChangeParts = Omit<ManagementParts, 'store' | 'ids' | 'lastUsed'> & {
+  readonly store: Pick<ClientStore, 'change'>;
+};
 
 type Edit = (stored: StoredClient) => Result<ClientEdit, ChangeProblem>;
 

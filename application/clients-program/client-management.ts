@@ -3,7 +3,7 @@ import type { ClientRange, ImportEntry, StoredClient } from '../ports/client-sto
 import { addClient, type NewClientRequest } from './add-client.ts';
 import { type ChangeRequest, changeClient, type ManagementParts } from './change-client.ts';
 import { describeClient } from './describe-client.ts';
-import { type ListRequest, listClients } from './list-clients.ts';
+import { type ListRequest, lastUseOf, listClients } from './list-clients.ts';
 import type { PlanOptions, PlanParts } from './plan-client.ts';
 import { planClients } from './plan-clients.ts';
 
@@ -11,15 +11,21 @@ export type ClientManagement = ReturnType<typeof createClientManagement>;
 
 /** All use cases that manage registrations, on one store. */
 export function createClientManagement(parts: ManagementParts & PlanParts) {
-  const { store, clock, tokens } = parts;
+  const { store, clock, tokens, lastUsed } = parts;
   const described = (stored: StoredClient | undefined) =>
     stored === undefined ? failure('client_unknown' as const) : success(describeClient(stored, clock.now()));
   return {
     clock,
     addClient: (request: NewClientRequest) => addClient(parts, request),
     listClients: (request: ListRequest) => listClients(parts, request),
+    /** Whether a service has recorded the last use of clients. */
+    recordsLastUse: async () => (await lastUsed.find([])).since !== undefined,
     /** Describes one client: its registration, how it authenticates, and what expires when. */
-    showClient: async (clientId: string) => described(await store.find(clientId)),
+    async showClient(clientId: string) {
+      const found = described(await store.find(clientId));
+      if (!found.ok) return found;
+      return success({ ...found.value, ...lastUseOf(clientId, await lastUsed.find([clientId])) });
+    },
     /** Of one that is disabled, the tokens are revoked: they do not become active again with it. */
     changeClient: (clientId: string, request: ChangeRequest) => changeClient(parts, clientId, request),
     /** Describes the client as it was. Its tokens are revoked, also for a client that is registered with its id later. */
@@ -27,6 +33,7 @@ export function createClientManagement(parts: ManagementParts & PlanParts) {
       // As in changeClient.
       const removed = await store.remove(clientId, () => tokens.revokeAll([clientId]));
       if (removed !== undefined) await tokens.revokeAll([clientId]);
+      if (removed !== undefined) await lastUsed.forget([clientId]);
       return described(removed);
     },
     /** Revokes all tokens that the client holds. Those that it gets once this resolves are active. */

@@ -35,7 +35,10 @@ export interface PlanOptions {
 }
 
 export interface PlanParts
-  extends Pick<ManagementParts, 'store' | 'tokens' | 'encodeSecret' | 'generateSecret' | 'clock' | 'checkRule'> {
+  extends Pick<
+    ManagementParts,
+    'store' | 'tokens' | 'lastUsed' | 'encodeSecret' | 'generateSecret' | 'clock' | 'checkRule'
+  > {
   readonly matchSecret: MatchSecret;
   readonly secretFiles: SecretFiles;
 }

@@ -136,6 +136,19 @@ export const FEATURE_GROUPS = {
       ];
     },
   }),
+  'last-used': settingsGroup({
+    rows: {
+      RECORD_LAST_USED: trueOrFalse()
+        .default(false)
+        .describe(
+          '`true` records on which day each client got its last token, once an hour, for [`clients list`](managing-clients.md#clients-that-nobody-uses) ' +
+            'and the API. It needs a database',
+        ),
+    },
+    rules({ RECORD_LAST_USED: isOn, CLIENT_REPOSITORY: repository }) {
+      return refuse(isOn === 'true' && repository === 'memory', 'RECORD_LAST_USED', 'needs a database');
+    },
+  }),
   'example-resource': settingsGroup({
     rows: {
       EXAMPLE_RESOURCE: trueOrFalse().default(true).meta({

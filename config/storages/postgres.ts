@@ -2,6 +2,7 @@ import { readDetails } from '../../adapters/files/clients-file.ts';
 import { openClientsDatabase } from '../../adapters/postgres/clients-program/postgres-clients-database.ts';
 import { KEY_RING, openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
 import { openKeyRingDatabase } from '../../adapters/postgres/keys-program/postgres-key-ring-database.ts';
+import { openLastUsed } from '../../adapters/postgres/last-used/postgres-last-used.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { openClientRows } from '../../adapters/postgres/postgres-client-rows.ts';
 import { openUsedAssertions } from '../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts';
@@ -11,13 +12,18 @@ import {
 } from '../../adapters/postgres/token-revocation/postgres-revocations.ts';
 import { SqlKeyRing } from '../../adapters/sql/key-directory/sql-key-ring.ts';
 import { SqlKeyRingRecords } from '../../adapters/sql/keys-program/sql-key-ring-records.ts';
+import { SqlLastUsed } from '../../adapters/sql/last-used/sql-last-used.ts';
 import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { SqlClientTokens } from '../../adapters/sql/token-revocation/sql-client-tokens.ts';
 import { SqlRevocations } from '../../adapters/sql/token-revocation/sql-revocations.ts';
+import { queryable } from '../../adapters/sql/transaction.ts';
 import type { Problem } from '../../domain/problem.ts';
 import { success } from '../../domain/result.ts';
 import { faultOf, type Storage } from './storage.ts';
+
+/** The table is missing, or not granted to this role. */
+const isNotKept = (fault: unknown) => /^(42P01|42501)$/.test(Object(Object(fault).cause).code);
 
 /** By SQLSTATE. */
 const CANNOT_CHANGE: Readonly<Record<string, Problem>> = {
@@ -52,6 +58,11 @@ export const postgres: Storage = {
     return { store: new SqlRevocations(table), dependency };
   },
 
+  async openLastUsed({ database, log }) {
+    const { dependency, ...table } = await openLastUsed(database, log);
+    return { store: new SqlLastUsed(table), dependency };
+  },
+
   openUsedAssertions: ({ database, clock, log }) => openUsedAssertions(database, clock, log),
 
   programs: {
@@ -65,6 +76,7 @@ export const postgres: Storage = {
         with: (recorder) => ({
           store: new SqlClientStore(clients, readDetails, recorder),
           tokens: new SqlClientTokens(revocations, recorder),
+          lastUsed: new SqlLastUsed({ ...queryable(clients), isMissing: isNotKept }),
         }),
         async close() {
           await revocations.close();

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readDetails } from '../../adapters/files/clients-file.ts';
 import { SqlKeyRing } from '../../adapters/sql/key-directory/sql-key-ring.ts';
 import { SqlKeyRingRecords } from '../../adapters/sql/keys-program/sql-key-ring-records.ts';
+import { SqlLastUsed } from '../../adapters/sql/last-used/sql-last-used.ts';
 import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { SqlClientTokens } from '../../adapters/sql/token-revocation/sql-client-tokens.ts';
@@ -45,6 +46,14 @@ export const sqlite: Storage = {
     return { store: new SqlRevocations({ ...queryable(table), count: 'count' }), dependency };
   },
 
+  async openLastUsed({ file, database: { mayCreate = true } }) {
+    const path = keyRingFileOf(file);
+    if (mayCreate || existsSync(path)) createKeyRingFile(path);
+    const { readiness: _ofRing, close, ...table } = keyRingFile(path);
+    const dependency = { name: 'last used', readiness: () => ({ ready: true }) as const, close };
+    return { store: new SqlLastUsed(queryable(table)), dependency };
+  },
+
   programs: {
     async openClients({ file }) {
       const [clients, revocations] = [openClientsFile(file), keyRingFile(keyRingFileOf(file))];
@@ -57,6 +66,7 @@ export const sqlite: Storage = {
         with: (recorder) => ({
           store: new SqlClientStore(clients, readDetails, recorder),
           tokens: new SqlClientTokens({ ...revocations, count: 'count' }, recorder),
+          lastUsed: new SqlLastUsed(queryable(revocations)),
         }),
         close: () => clients.close(),
       };

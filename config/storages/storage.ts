@@ -10,6 +10,7 @@ import type { Dependency } from '../../application/ports/health-check.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { KeyRingChange, KeyRingRecords } from '../../application/ports/key-ring-records.ts';
 import type { KeyRingStore } from '../../application/ports/key-ring-store.ts';
+import type { LastUsed } from '../../application/ports/last-used.ts';
 import type { ClientTokens, Revocations } from '../../application/ports/revocations.ts';
 import type { UsedAssertions } from '../../application/ports/used-assertions.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
@@ -26,6 +27,8 @@ export interface Storage {
   openUsedAssertions?(needs: ServiceNeeds): Promise<Opened<UsedAssertions>>;
   /** `TOKEN_REVOCATION`, for all replicas; otherwise each has its own in memory. Rejects as `openClients`. */
   openRevocations?(needs: ServiceNeeds): Promise<Opened<Revocations>>;
+  /** `RECORD_LAST_USED`. Rejects as `openClients`. */
+  openLastUsed?(needs: ServiceNeeds): Promise<Opened<LastUsed>>;
   /** What the programs `clients`, `keys` and `migrate` work on. */
   readonly programs?: StoragePrograms;
 }
@@ -73,7 +76,11 @@ export interface ManagedClients {
   /** What keeps this role from changing clients for good; undefined if nothing does, or nobody knows yet. */
   readonly refusal: () => Promise<Problem | undefined>;
   /** @param recorder of one change at a time. */
-  with(recorder: ChangeRecorder<ClientChange>): { readonly store: ClientStore; readonly tokens: ClientTokens };
+  with(recorder: ChangeRecorder<ClientChange>): {
+    readonly store: ClientStore;
+    readonly tokens: ClientTokens;
+    readonly lastUsed: LastUsed;
+  };
 }
 
 export interface StoragePrograms {

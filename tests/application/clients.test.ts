@@ -25,6 +25,7 @@ import {
   type StoredClient,
 } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
+import type { LastUsed } from '../../application/ports/last-used.ts';
 import type { EncodeSecret } from '../../application/ports/new-secrets.ts';
 import type { ClientTokens } from '../../application/ports/revocations.ts';
 import { RecordChanges } from '../../application/record-changes.ts';
@@ -45,6 +46,13 @@ import { openSqliteStore, type SqliteStore } from '../support/sqlite-file.ts';
 
 /** The tokens in a deployment that keeps no revoked ones. */
 const tokens: ClientTokens = { areKept: async () => false, revokeAll: async () => {}, settled: async () => {} };
+
+/** A deployment that records no last use. */
+const lastUsed: LastUsed = {
+  record: async () => {},
+  find: async () => ({ since: undefined, days: new Map() }),
+  forget: async () => {},
+};
 
 /** Of the test that runs, if it needs one. */
 let store: SqliteStore;
@@ -92,7 +100,7 @@ describe('how clients are managed', () => {
     const clock = new FixedClock();
     const sources = { clock, generateSecret: randomSecret, ids };
     const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
-    const parts = { store, ...more, ...hashes, checkRule: weaknessByName, ...sources };
+    const parts = { store, lastUsed, ...more, ...hashes, checkRule: weaknessByName, ...sources };
     const management = createClientManagement(parts);
     return {
       store,
@@ -423,7 +431,7 @@ describe('how credentials are managed', () => {
     await openStore();
     const sources = { clock, generateSecret: randomSecret, ids };
     const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
-    use = createClientManagement({ store, tokens, ...hashes, checkRule: weaknessByName, ...sources });
+    use = createClientManagement({ store, tokens, lastUsed, ...hashes, checkRule: weaknessByName, ...sources });
   });
 
   async function columnOf(clientId = 'c'): Promise<string | undefined> {
@@ -939,7 +947,7 @@ describe('planClients', () => {
 
   function partsWith(encodeSecret: EncodeSecret = bcryptEncoder(atOnce)) {
     const secrets = { encodeSecret, generateSecret: randomSecret, matchSecret: bcryptMatcher(atOnce), secretFiles };
-    return { store, tokens, checkRule, clock: new FixedClock(), ...secrets };
+    return { store, tokens, lastUsed, checkRule, clock: new FixedClock(), ...secrets };
   }
 
   /** Imports batches of valid clients, or of other entries, and returns the plan or what is wrong with it. */
@@ -1260,6 +1268,8 @@ describe('listClients', () => {
   const disabled = (clientId: string) => stored(clientId, { clientSecret: `!${REGISTERED_CLIENT.clientSecret}` });
 
   /** A storage with these pages. Counts the pages that are read, and keeps the range. */
+  let uses: Pick<LastUsed, 'find'> = lastUsed;
+
   function listing(...pages: readonly (readonly StoredClient[])[]) {
     const seen = { pages: 0, range: undefined as ClientRange | undefined };
     const store: Pick<ClientStore, 'list'> = {
@@ -1271,7 +1281,8 @@ describe('listClients', () => {
         }
       },
     };
-    const pagesOf = (request: ListRequest) => listClients({ store, clock: new FixedClock(NOW) }, request);
+    const pagesOf = (request: ListRequest) =>
+      listClients({ store, lastUsed: uses, clock: new FixedClock(NOW) }, request);
     const pagesFor = async (request: ListRequest) => {
       const found: ListedPage[] = [];
       for await (const page of pagesOf(request)) found.push(page);
@@ -1283,6 +1294,33 @@ describe('listClients', () => {
     const pageSizes = async () => (await pagesFor(ALL)).map(({ clients }) => clients.length);
     return { list, ids, weak, seen, pageSizes };
   }
+
+  it('says when clients were used last, and lists those that were not since a time, as far as that is known', async () => {
+    const today = Math.floor(NOW / 86_400);
+    const [old, recent] = [today - 91, today - 90];
+    const known = (since: number | undefined) => {
+      uses = {
+        find: async () => ({
+          since,
+          days: new Map([
+            ['old', old],
+            ['recent', recent],
+          ]),
+        }),
+      };
+      return listing([stored('old'), stored('recent')], [stored('unused')]);
+    };
+    expect((await known(old).list()).map(({ last_used }) => last_used)).toEqual([
+      new Date(old * 86_400_000).toISOString().slice(0, 10),
+      new Date(recent * 86_400_000).toISOString().slice(0, 10),
+      undefined,
+    ]);
+    const unused = { ...ALL, unusedFor: 90 * 86_400 };
+    expect(await known(old).ids(unused)).toEqual(['old', 'unused']);
+    expect(await known(recent).ids(unused)).toEqual(['old']);
+    expect(await known(undefined).ids(unused)).toEqual(['old']);
+    uses = lastUsed;
+  });
 
   it('describes the clients of all pages in order, each once', async () => {
     const { ids } = listing([stored('a'), stored('b')], [stored('c')], [stored('d'), stored('e')]);

@@ -128,6 +128,7 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   await grant('select on clients');
   await grant('select, insert, update, delete on used_assertions');
   await grant('select, insert, update, delete on revocations');
+  await grant('select, insert, update, delete on last_used');
   const service = await startServiceUnderTest({
     environment: {
       CLIENT_REPOSITORY: 'postgres',

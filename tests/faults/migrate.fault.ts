@@ -68,7 +68,7 @@ describe('npm run migrate', () => {
     const [report, ...others] = texts.filter((text) => text.includes('Created: clients\n'));
     expect(others).toEqual([]);
     expect(report).toMatch(/^If the service has its own role, .* --grant-to <role>\.$/m);
-    expect(await tables()).toEqual(['clients', 'key_ring', 'revocations', 'used_assertions']);
+    expect(await tables()).toEqual(['clients', 'key_ring', 'last_used', 'revocations', 'used_assertions']);
     expect(await migrate(database.url)).toEqual({ exitCode: 0, stdout: '', stderr: 'The database is up to date.\n' });
   });
 
@@ -92,7 +92,7 @@ describe('npm run migrate', () => {
       const { exitCode, stdout, stderr } = await migrate(database.url, args);
       expect([exitCode, stdout]).toEqual([3, '']);
       expect(stderr).toMatch(
-        /table clients does not exist, and key_ring, used_assertions, revocations do: bring it back/,
+        /table clients does not exist, and key_ring, used_assertions, revocations, last_used do: bring it back/,
       );
     }
     expect(await tables()).toEqual(before);

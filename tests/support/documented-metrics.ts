@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What a service without PostgreSQL does not have. */
+/** What a service in memory does not have. */
 export const METRICS_OF_POSTGRES: readonly string[] = [
   // A directory in memory has no clock.
   'auth_clock_offset_seconds',
@@ -9,6 +9,11 @@ export const METRICS_OF_POSTGRES: readonly string[] = [
   'auth_database_connections_max',
   'auth_database_statement_duration_seconds',
   'auth_database_statements_waiting',
+  // It needs a database.
+  'auth_admin_api_callers',
+  'auth_admin_api_callers_max',
+  'auth_last_used_clients',
+  'auth_last_used_clients_max',
 ];
 
 /** What only a service with TLS or health on the public port has: their tests ask for it. */

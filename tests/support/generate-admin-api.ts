@@ -158,7 +158,11 @@ export const ADMIN_API_DOCUMENT = {
       },
     },
     schemas: {
-      Client: { ...entry, properties: { ...fields, state: text, problem: text }, required: ['client_name', 'scope'] },
+      Client: {
+        ...entry,
+        properties: { ...fields, state: text, problem: text, last_used: { type: 'string', format: 'date' } },
+        required: ['client_name', 'scope'],
+      },
       StoredClient: {
         allOf: [ref('Client')],
         required: ['client_id', 'state'],

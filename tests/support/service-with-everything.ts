@@ -39,6 +39,7 @@ export async function startServiceWithEverything(
       CLIENT_ASSERTION_ISSUERS_FILE: issuers,
       TOKEN_REVOCATION: 'true',
       ADMIN_API: 'true',
+      RECORD_LAST_USED: 'true',
       TOKEN_PROFILE: 'common',
       TOKEN_AUDIENCE: 'https://api.example.com',
       ...more,

@@ -3,12 +3,12 @@ import type { ListedPage } from '../../../application/clients-program/list-clien
 import type { ClientDocument } from '../../../domain/client-document.ts';
 import { CHOSEN_SECRET_COST } from '../../../domain/stored-secret.ts';
 import { JSON_OPTION } from '../command-program.ts';
-import type { OutputStream } from '../outcome.ts';
+import { EXIT, type OutputStream, Problem } from '../outcome.ts';
 import { printableJson, shortened } from '../printable.ts';
 import type { OutputOptions } from '../terminal.ts';
 import { GrowingTable } from '../text-table.ts';
 import { type ClientCommand, type ClientUseCases, PROGRAM_NAME } from './client-command.ts';
-import { PREFIX_OPTION } from './client-options.ts';
+import { PREFIX_OPTION, parseDuration } from './client-options.ts';
 import { CELL_MAX, LIST_COLUMNS, listedRow, problemsOf } from './client-output.ts';
 
 /** The columns are as wide as the first rows need; rows of a longer list follow when they are read. */
@@ -22,7 +22,12 @@ interface Options extends OutputOptions {
   readonly after?: string;
   readonly limit?: number;
   readonly state?: ClientDocument['state'];
+  /** Seconds. */
+  readonly unusedFor?: number;
 }
+
+const UNRECORDED =
+  'This database records no last use: a service with RECORD_LAST_USED=true does it, from its start on.';
 
 /** `list`: the clients, including broken ones, in pages. */
 export const LIST_COMMAND: ClientCommand<Options> = {
@@ -39,11 +44,17 @@ export const LIST_COMMAND: ClientCommand<Options> = {
     PREFIX_OPTION,
     new Option('--after <client-id>', 'only ids behind this one'),
     new Option('--limit <count>', 'the most clients to show').argParser(parseLimit),
+    new Option(
+      '--unused-for <time>',
+      'only clients without a token for so long, such as 90d; needs RECORD_LAST_USED',
+    ).argParser(parseDuration),
     new Option('--state <state>', 'only clients of this state').choices(['enabled', 'disabled', 'broken']),
     JSON_OPTION,
   ],
   async *run({ open }, options) {
     const clients = await open();
+    if (options.unusedFor !== undefined && !(await clients.recordsLastUse()))
+      throw new Problem(EXIT.refused, UNRECORDED);
     yield* options.json ? listAsJson(clients, options) : listAsTable(clients, options);
   },
 };
@@ -107,8 +118,8 @@ class WeakClients {
   }
 }
 
-function isSelection({ prefix, after, limit, state }: Options): boolean {
-  return prefix !== '' || after !== undefined || limit !== undefined || state !== undefined;
+function isSelection({ prefix, after, limit, state, unusedFor }: Options): boolean {
+  return prefix !== '' || [after, limit, state, unusedFor].some((option) => option !== undefined);
 }
 
 function parseLimit(text: string): number {

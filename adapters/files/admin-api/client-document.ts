@@ -20,9 +20,12 @@ const STATES = ['enabled', 'disabled', 'broken'];
 
 /**
  * Reads a document as an entry of a clients file. The secrets that it leaves out are as they are stored, those of its list by their
- * ids. `state` and `problem` may be in it as they were read.
+ * ids. `state`, `problem` and `last_used` may be in it as they were read.
  */
-export function documentReader(clientId: string, { state, problem: _shown, ...given }: JsonObject): ReadDocument {
+export function documentReader(
+  clientId: string,
+  { state, problem: _shown, last_used: _use, ...given }: JsonObject,
+): ReadDocument {
   return (stored) => {
     const { client_id: id = clientId } = given;
     const isDisabled = stored !== undefined && isLocked(stored.clientSecret);

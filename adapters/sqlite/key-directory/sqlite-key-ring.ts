@@ -34,6 +34,9 @@ const CREATE = `create table if not exists key_ring (
   issued_until integer,
   kept_until integer not null,
   primary key (client_id, token_id)) strict, without rowid;
+  create table if not exists last_used (
+  client_id text primary key,
+  last_day integer not null) strict, without rowid;
   pragma application_id = ${APPLICATION_ID}; pragma user_version = ${VERSION}`;
 
 const MISSING =

@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { manageClients } from '../../../config/programs/clients-program.ts';
@@ -35,7 +36,8 @@ const CLIENT = { client_name: 'Billing', scope: 'read' };
 
 interface StorageUnderTest {
   readonly settings: Readonly<Record<string, string>>;
-  run(sql: string): Promise<unknown>;
+  /** Where the table last_used is. */
+  runOnUses(sql: string): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -46,7 +48,11 @@ const STORAGES: readonly (readonly [name: string, create: () => Promise<StorageU
       const file: SqliteFile = await createSqliteFile();
       return {
         settings: { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: file.path },
-        run: async (sql) => file.run(sql),
+        async runOnUses(sql) {
+          const keys = new DatabaseSync(`${file.path}.keys`);
+          keys.exec(sql);
+          keys.close();
+        },
         close: () => file.remove(),
       };
     },
@@ -60,7 +66,7 @@ const STORAGES: readonly (readonly [name: string, create: () => Promise<StorageU
       expect((await runInProcess(migrateTables, grant, { DATABASE_URL: database.url })).exitCode).toBe(0);
       return {
         settings: { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: url, ...PATIENT },
-        run: (sql) => database.query(sql),
+        runOnUses: (sql) => database.query(sql),
         close: () => database.drop(),
       };
     },
@@ -388,6 +394,54 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (_name, c
     expect(statuses).toEqual([200, 200, 429]);
     const metrics = await send(`http://127.0.0.1:${port}`, '/metrics');
     expect(metrics.text).toMatch(/^auth_admin_api_callers 1$/m);
+  });
+
+  it('shows the day of the last token of each client, which the program lists too, and changes no ETag by it', async () => {
+    const port = String(await freePort());
+    const recording = { ...environment(), MANAGEMENT_PORT: port, RECORD_LAST_USED: 'true' };
+    await put('portal', 'used', CLIENT);
+    await put('portal', 'unused', CLIENT);
+    const tag = await etagOf('used');
+    const { client_secret } = (await as('portal', 'POST', '/clients/used/secrets', { name: 'n' })).json();
+    const later = await etagOf('used');
+    const today = new Date().toISOString().slice(0, 10);
+    const before = await program('list', '--unused-for', '30d');
+    expect(before).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('records no last use') });
+    const other = await startServiceUnderTest({ environment: recording });
+    expect(
+      (
+        await requestToken(other.url, {
+          grant_type: 'client_credentials',
+          client_id: 'used',
+          client_secret: String(client_secret),
+        })
+      ).status,
+    ).toBe(200);
+    await other.stop();
+    const [used, unused] = [await show('used'), await show('unused')];
+    expect([today, new Date().toISOString().slice(0, 10)]).toContain(used.json()['last_used']);
+    expect([unused.json()['last_used'], used.headers.etag, tag === later]).toEqual([undefined, later, false]);
+    expect((await put('portal', 'used', used.json(), { 'if-match': later })).status).toBe(200);
+    const listed = (...args: readonly string[]) =>
+      program('list', '--json', ...args).then(({ stdout }) => JSON.parse(stdout));
+    expect(await listed('--prefix', 'used')).toMatchObject([
+      { client_id: 'used', last_used: used.json()['last_used'] },
+    ]);
+    expect(JSON.parse((await program('show', 'used', '--json')).stdout)).toMatchObject({
+      last_used: used.json()['last_used'],
+    });
+    expect(await listed('--unused-for', '30d')).toEqual([]);
+    const age = (id: string) =>
+      storage.runOnUses(`update last_used set last_day = last_day - 40 where client_id = '${id}'`);
+    await age('used');
+    expect(await listed('--unused-for', '30d')).toMatchObject([{ client_id: 'used' }]);
+    await age('');
+    const ids = ((await listed('--unused-for', '30d')) as { client_id: string }[]).map(({ client_id }) => client_id);
+    expect(ids).toEqual(expect.arrayContaining(['unused', 'used']));
+    // A client that is registered with its id again has not been used.
+    await as('portal', 'DELETE', '/clients/used', undefined, ANY);
+    await put('portal', 'used', CLIENT);
+    expect((await show('used')).json()['last_used']).toBeUndefined();
   });
 
   it('is on the public port too where that has the paths of the other one, for the same tokens', async () => {

@@ -48,13 +48,14 @@ describe('the search path of the role or the URL', () => {
       'Created: clients',
       'Created: used_assertions',
       'Created: revocations',
+      'Created: last_used',
     ]);
     expect(await migrateDatabase(url)).toEqual([]);
     const clients = clientsInProcess(url);
     expect((await clients(['add', 'one', '--name', 'One', '--scope', 'read', '--cost', '4'])).exitCode).toBe(0);
     await using opened = await open(url);
     expect((await opened.repository.findByClientId('one', 'an-id')).kind).toBe('found');
-    expect(await tablesIn(schema)).toEqual(['clients', 'revocations', 'used_assertions']);
+    expect(await tablesIn(schema)).toEqual(['clients', 'last_used', 'revocations', 'used_assertions']);
     expect(await tablesIn('public')).toEqual([]);
   });
 
@@ -65,6 +66,7 @@ describe('the search path of the role or the URL', () => {
     expect(await migrateDatabase(url, { created: [KEY_RING] })).toEqual([
       'Created: used_assertions',
       'Created: revocations',
+      'Created: last_used',
       'Created: key_ring',
       'Added: the columns of clients',
       'Added: an index of id in clients',
@@ -74,7 +76,7 @@ describe('the search path of the role or the URL', () => {
     );
     await using opened = await open(url);
     expect((await opened.repository.findByClientId('a', 'an-id')).kind).toBe('found');
-    expect(await tablesIn('auth')).toEqual(['key_ring', 'revocations', 'used_assertions']);
+    expect(await tablesIn('auth')).toEqual(['key_ring', 'last_used', 'revocations', 'used_assertions']);
     await database.query('drop table public.clients');
   });
 
