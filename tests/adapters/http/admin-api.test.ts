@@ -1,12 +1,14 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
+import { PARTS } from '../../../config/parts.ts';
 import { manageClients } from '../../../config/programs/clients-program.ts';
 import { migrateTables } from '../../../config/programs/migrate-tables.ts';
 import { readSettings } from '../../../config/settings/settings.ts';
 import { BAD_DETAILS } from '../../support/bad-details.ts';
 import { freePort } from '../../support/free-port.ts';
 import { getAccessToken, type HttpResponse, requestToken, send } from '../../support/http.ts';
+import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
 import { problemsIn } from '../../support/problems.ts';
 import { runInProcess } from '../../support/run-in-process.ts';
 import { ISSUER, type ServiceUnderTest, startServiceUnderTest } from '../../support/running-service.ts';
@@ -371,6 +373,7 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (_name, c
     ['no JSON', '{', 400],
     ['an array', '[]', 400],
     ['a field twice', '{"scope":"a","scope":"b"}', 400],
+    ['a prototype', '{"client_name":"A","scope":"a","__proto__":{"owner":"x"}}', 422],
     ['half a pair of surrogates', '{"client_name":"\\ud800","scope":"a"}', 422],
     ['values without end', `{"a":[${'1,'.repeat(11_000)}1]}`, 400],
     ['depth without end', `${'{"a":'.repeat(30)}1${'}'.repeat(30)}`, 400],
@@ -442,6 +445,36 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (_name, c
     await as('portal', 'DELETE', '/clients/used', undefined, ANY);
     await put('portal', 'used', CLIENT);
     expect((await show('used')).json()['last_used']).toBeUndefined();
+  });
+
+  it('changes nothing that cannot be recorded, and goes on without a restart', async () => {
+    const port = String(await freePort());
+    const auditLog = new InMemoryAuditLog('required');
+    await using other = await startServiceUnderTest({
+      environment: { ...environment(), MANAGEMENT_PORT: port },
+      override: (core) => core.registerInstance(PARTS.auditLog, auditLog),
+    });
+    const authorization = `Bearer ${await getAccessToken(other.url, 'portal', SECRET, { resource: ISSUER })}`;
+    const change = (method: string, path: string, headers: Record<string, string>, body?: object) =>
+      send(`http://127.0.0.1:${port}`, `/clients/recorded${path}`, {
+        method,
+        headers: { authorization, 'content-type': 'application/json', ...headers },
+        ...(body && { body: JSON.stringify(body) }),
+      }).then(({ status }) => status);
+    const changes = [
+      () => change('PUT', '', CREATE, CLIENT),
+      () => change('PUT', '', ANY, { ...CLIENT, client_name: 'Other' }),
+      () => change('POST', '/disable', {}),
+      () => change('DELETE', '', ANY),
+    ];
+    for (const make of changes) {
+      const before = await show('recorded');
+      auditLog.full = true;
+      expect(await make()).toBe(503);
+      expect((await show('recorded')).text).toBe(before.text);
+      auditLog.full = false;
+      expect(await make()).toBeLessThan(300);
+    }
   });
 
   it('is on the public port too where that has the paths of the other one, for the same tokens', async () => {
