@@ -214,7 +214,9 @@ describe('a service with KEY_DIRECTORY=database', () => {
       const found = await inspectDatabase(DATABASE_URL, { ...more, KEY_SECRET_FILE: file });
       const problems = found.filter(({ state }) => state === 'problem');
       expect(problems.map(inWords)).toEqual([refused]);
-      expect(await runInProcess(manageKeys, ['revoke', '--all'], { DATABASE_URL })).toMatchObject({ exitCode: 0 });
+      expect(await runInProcess(manageKeys, ['revoke', '--no-wait', '--all'], { DATABASE_URL })).toMatchObject({
+        exitCode: 0,
+      });
       await using _service = await startHere({ KEY_SECRET_FILE: file });
       await untilReady();
       expect(kids).not.toContain(decodeProtectedHeader(await getToken()).kid);

@@ -183,10 +183,10 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   answers['keys list'] = [(await runInProcess(manageKeys, ['list'], { DATABASE_URL: role })).exitCode];
   const kid = token.includes('.') ? String(decodeProtectedHeader(token).kid) : 'none';
   answers['keys rotate'] = [(await runInProcess(manageKeys, ['rotate'], { DATABASE_URL: role })).exitCode];
-  const revoked = await runInProcess(manageKeys, ['revoke', '--', kid], { DATABASE_URL: role });
+  const revoked = await runInProcess(manageKeys, ['revoke', '--no-wait', '--', kid], { DATABASE_URL: role });
   answers['keys revoke'] = [revoked.exitCode, /The key \S+ is revoked/.test(revoked.stderr)];
   answers['keys revoke --all'] = [
-    (await runInProcess(manageKeys, ['revoke', '--all'], { DATABASE_URL: role })).exitCode,
+    (await runInProcess(manageKeys, ['revoke', '--no-wait', '--all'], { DATABASE_URL: role })).exitCode,
   ];
   await inspect('after');
   await rm(folder, { recursive: true });

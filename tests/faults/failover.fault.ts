@@ -76,7 +76,7 @@ describe('a failover to a standby that is promoted, behind a name that follows t
     const use = async () =>
       (await send(url, '/v1/locations/NYC_USA', { headers: { authorization: `Bearer ${token}` } })).status;
     await run('clients', ['add', 'late', '--name', 'L', '--scope', 'read', '--cost', '4']);
-    await run('keys', ['revoke', String(decodeProtectedHeader(token).kid)]);
+    await run('keys', ['revoke', '--no-wait', String(decodeProtectedHeader(token).kid)]);
     await until(async () => (await use()) === 401, 'the token is refused');
 
     const statuses: number[] = [];
@@ -151,7 +151,7 @@ describe('a failover to a standby that lacks the last seconds', () => {
     await run('clients', ['disable', 'early']);
     expect(await status(early)).toBe(401);
     const kid = String(decodeProtectedHeader(token).kid);
-    await run('keys', ['revoke', kid]);
+    await run('keys', ['revoke', '--no-wait', kid]);
     await until(async () => (await use()) === 401, 'the token is refused');
 
     await server.failOver();
@@ -161,7 +161,7 @@ describe('a failover to a standby that lacks the last seconds', () => {
     expect([await decided(() => status(used)), await decided(() => status(used))]).toEqual([200, 401]);
     // The service has seen the revocation. One that starts has not.
     expect(await decided(use)).toBe(401);
-    await run('keys', ['revoke', kid]);
+    await run('keys', ['revoke', '--no-wait', kid]);
     expect(await server.query('select kid from key_ring where kid = $1 and sealed is null', [kid])).toHaveLength(1);
   }, 300_000);
 });

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
+import { migrateTables } from '../../config/programs/migrate-tables.ts';
 import { runProgram } from '../support/program.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { sealedKeysIn } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
@@ -28,7 +30,12 @@ async function createDirectory(): Promise<SharedDirectory> {
 const kidOf = (token: string) => String(decodeProtectedHeader(token).kid);
 
 async function revoke({ database }: SharedDirectory, kid: string): Promise<void> {
-  await using program = runProgram('config/keys.ts', { DATABASE_URL: database.url }, ['revoke', '--', kid]);
+  await using program = runProgram('config/keys.ts', { DATABASE_URL: database.url }, [
+    'revoke',
+    '--no-wait',
+    '--',
+    kid,
+  ]);
   expect(await program.ended()).toBe(0);
 }
 
@@ -42,6 +49,29 @@ async function expectDropped(replica: ReplicaWithClocks, token: string): Promise
 
 // At the same time, since most of it is waiting.
 describe('npm run keys -- revoke', () => {
+  it.concurrent.each([
+    [
+      'lost again',
+      1,
+      "update key_ring set revoked_at = null where kid = 'leaked'",
+      /The ring has lost this again: leaked\.\n.*Revoke it once more/,
+    ],
+    ['kept', 0, 'select 1', /Looked again after 10 s: it is still revoked/],
+  ])(
+    'looks again when every replica has dropped the key, and says that its change was %s',
+    async (_what, code, sql, said) => {
+      await using directory = await createDirectory();
+      const { database } = directory;
+      const settings = { DATABASE_URL: database.url };
+      await runInProcess(migrateTables, [], settings);
+      await using program = runProgram('config/keys.ts', settings, ['revoke', '--unknown', 'leaked']);
+      await program.printed(/^state +revoked/m);
+      await database.query(sql);
+      expect(await program.ended()).toBe(code);
+      expect(program.stderr()).toMatch(said);
+    },
+  );
+
   it.concurrent('makes every replica switch to the next key without a pause, and every replica refuse the revoked one for good', async () => {
     await using directory = await createDirectory();
     const { shared } = directory;
@@ -92,7 +122,11 @@ describe('npm run keys -- revoke', () => {
     await using other = await ReplicaWithClocks.start(shared);
     await Promise.all([one.untilReady(), other.untilReady()]);
     const leaked = await one.getToken();
-    await using program = runProgram('config/keys.ts', { DATABASE_URL: database.url }, ['revoke', '--all']);
+    await using program = runProgram('config/keys.ts', { DATABASE_URL: database.url }, [
+      'revoke',
+      '--no-wait',
+      '--all',
+    ]);
     expect(await program.ended()).toBe(0);
     await Promise.all([one, other].map((replica) => expectDropped(replica, leaked)));
     await until(async () => (await one.askToken()).status === 200, 'a new key signs');

@@ -109,7 +109,7 @@ where(keepsStatements(), describe)('a service behind PgBouncer in transaction mo
     const headers = { authorization: `Bearer ${token}` };
     const use = async () => (await send(url, '/v1/locations/NYC_USA', { headers })).status;
     expect(await use()).toBe(200);
-    await run(operators.url, 'keys', 'revoke', String(decodeProtectedHeader(token).kid));
+    await run(operators.url, 'keys', 'revoke', '--no-wait', String(decodeProtectedHeader(token).kid));
     await until(async () => (await use()) === 401, 'the token of a revoked key is refused');
 
     const listen_port = new URL(first.url).port;

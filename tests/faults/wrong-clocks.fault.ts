@@ -72,7 +72,12 @@ describe('replicas that share their keys', () => {
     const token = await stopped.getToken();
     const pid = stopped.program.process.pid ?? 0;
     process.kill(pid, 'SIGSTOP');
-    await using revoking = runProgram('config/keys.ts', { DATABASE_URL: database.url }, ['revoke', '--', kidOf(token)]);
+    await using revoking = runProgram('config/keys.ts', { DATABASE_URL: database.url }, [
+      'revoke',
+      '--no-wait',
+      '--',
+      kidOf(token),
+    ]);
     expect(await revoking.ended()).toBe(0);
     await until(async () => (await one.use(token)) === 401, 'the other replica refuses it');
     stopped.shift({ monotonicSeconds: 11 });

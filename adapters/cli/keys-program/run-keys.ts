@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { Option } from 'commander';
 import { keyStateOf, rotationsOf, signsFromOf } from '../../../application/keys-program/ring-records.ts';
 import type { KeyRingRecords } from '../../../application/ports/key-ring-records.ts';
@@ -84,6 +85,7 @@ const NO_NEXT = 'A running service adds the next key within seconds after the cu
 interface RevokeOptions extends OutputOptions {
   readonly all?: boolean;
   readonly unknown?: boolean;
+  readonly wait: boolean;
 }
 
 const REVOKE_COMMAND: CommandDefinition<KeysParts, RevokeOptions> = {
@@ -100,9 +102,10 @@ const REVOKE_COMMAND: CommandDefinition<KeysParts, RevokeOptions> = {
   options: [
     new Option('--all', 'revoke every key, also those that no secret opens any more'),
     new Option('--unknown', 'revoke an id that the ring does not have: the key is refused if a backup brings it back'),
+    new Option('--no-wait', 'do not look again after 10 s, when all replicas have dropped the key'),
     JSON_OPTION,
   ],
-  async *run({ open, secretIdOf }, { all = false, unknown = false }, kid) {
+  async *run({ open, secretIdOf }, { all = false, unknown = false, wait }, kid) {
     const keys = await open();
     if (all === (kid !== undefined)) {
       throw new Problem(EXIT.usage, all ? 'Name a key or --all, not both.' : 'Name the key, or --all.');
@@ -123,8 +126,20 @@ const REVOKE_COMMAND: CommandDefinition<KeysParts, RevokeOptions> = {
     ];
     if (kid === undefined) yield { document: documents, text: () => tableOf(documents), messages };
     else yield { ...outputOf(shownOf(documents[0]), messages), document: documents[0] ?? {} };
+    if (!wait) return;
+    await setTimeout(REFUSED_WITHIN_MS);
+    const { rows } = await keys.list();
+    const lost = documents.filter(({ kid: one }) => rows.find((row) => row.kid === one)?.revokedAt === undefined);
+    if (lost.length > 0)
+      throw new Problem(EXIT.refused, `The ring has lost this again: ${lost.map((one) => one.kid).join(', ')}.`, LOST);
+    yield { message: 'Looked again after 10 s: it is still revoked.' };
   },
 };
+
+/** By when each replica has read the ring. */
+const REFUSED_WITHIN_MS = 10_000;
+
+const LOST = 'After a failover or a restored backup, a change may be lost. Revoke it once more.';
 
 /** A mistyped id would leave the key that was meant in use. */
 function unknownKey(kid: string): string {

@@ -86,7 +86,7 @@ describe('npm run keys', () => {
   it('revokes a key, shows it as revoked, and records who did it, once', async () => {
     await store.add(aKey('leaked', 0));
     await store.add(aKey('other', 1));
-    const first = await keys(['revoke', 'leaked']);
+    const first = await keys(['revoke', '--no-wait', 'leaked']);
     expect(first).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^state +revoked$/m) });
     expect(first.stderr).toContain('The key leaked is revoked.\n');
     expect((await list()).map(({ kid, state }: Record<string, string>) => [kid, state])).toEqual([
@@ -94,7 +94,7 @@ describe('npm run keys', () => {
       // It has taken over.
       ['other', 'signing'],
     ]);
-    const again = await keys(['revoke', 'leaked']);
+    const again = await keys(['revoke', '--no-wait', 'leaked']);
     const [line, ...more] = auditLinesIn(first.stderr);
     expect([again.exitCode, more, auditLinesIn(again.stderr)]).toEqual([0, [], []]);
     expect(line).toMatchObject({
@@ -111,7 +111,7 @@ describe('npm run keys', () => {
 
   it('does not revoke an id that the ring does not have, so that nobody believes that a leaked key stopped', async () => {
     await store.add(aKey('a-long-key-id', 0));
-    const { exitCode, stderr, stdout } = await keys(['revoke', 'a-long-key-ib']);
+    const { exitCode, stderr, stdout } = await keys(['revoke', '--no-wait', 'a-long-key-ib']);
     expect([exitCode, stdout]).toEqual([1, '']);
     expect(stderr).toBe(
       'Nothing was revoked. The ring has no key a-long-key-ib, so none stopped signing: compare the id with list.\n' +
@@ -123,7 +123,7 @@ describe('npm run keys', () => {
   it('revokes such an id with --unknown, and says that no key has it', async () => {
     await store.add(aKey('a-long-key-id', 0));
     for (const _time of ['first', 'second']) {
-      const { exitCode, stderr, stdout } = await keys(['revoke', 'a-long-key-ib', '--unknown']);
+      const { exitCode, stderr, stdout } = await keys(['revoke', '--no-wait', 'a-long-key-ib', '--unknown']);
       expect(exitCode).toBe(0);
       expect(stdout).toMatch(/^state +revoked, never in the ring$/m);
       expect(stderr).toMatch(/^The ring has no key a-long-key-ib, so none stopped /m);
@@ -140,7 +140,12 @@ describe('npm run keys', () => {
   ])('asks a person before it revokes: %s', async (response, exitCode, state) => {
     await store.add(aKey('asked', 0));
     const settings = { DATABASE_URL: database.url };
-    const run = await runAtTerminal(manageKeys, ['revoke', 'asked'], settings, async () => `${response}\n`);
+    const run = await runAtTerminal(
+      manageKeys,
+      ['revoke', '--no-wait', 'asked'],
+      settings,
+      async () => `${response}\n`,
+    );
     expect(run.exitCode).toBe(exitCode);
     expect(run.stderr).toContain('Revoke the key asked, for good? [y/N] ');
     expect(await list()).toMatchObject([{ kid: 'asked', state }]);
@@ -149,7 +154,7 @@ describe('npm run keys', () => {
   it('revokes all keys, with a line for each', async () => {
     await store.add(aKey('one', 0));
     await store.add(aKey('two', 1));
-    const { exitCode, stderr, stdout } = await keys(['revoke', '--all', '--json']);
+    const { exitCode, stderr, stdout } = await keys(['revoke', '--no-wait', '--all', '--json']);
     expect([exitCode, JSON.parse(stdout)]).toEqual([
       0,
       [
@@ -164,7 +169,7 @@ describe('npm run keys', () => {
   it('revokes nothing that cannot be recorded if AUDIT_REQUIRED is true', async () => {
     await store.add(aKey('kept', 0));
     const settings = { DATABASE_URL: database.url, AUDIT_FILE: '/dev/full', AUDIT_REQUIRED: 'true' };
-    await using program = runProgram('config/keys.ts', settings, ['revoke', 'kept']);
+    await using program = runProgram('config/keys.ts', settings, ['revoke', '--no-wait', 'kept']);
     expect([await program.ended(), program.stdout()]).toEqual([1, '']);
     expect(program.stderr()).toMatch(/^Nothing was changed: the audit log cannot be written: ENOSPC/);
     expect((await store.read()).rows[0]?.revokedAt).toBeUndefined();
@@ -222,7 +227,7 @@ describe('npm run keys', () => {
       });
       const ring = sqliteKeyRing(join(folder, 'clients.db.keys'));
       await ring.add(aKey('one', 0));
-      expect((await keys(['revoke', '--all'], settings)).exitCode).toBe(0);
+      expect((await keys(['revoke', '--no-wait', '--all'], settings)).exitCode).toBe(0);
       expect((await ring.read()).rows[0]).toMatchObject({ kid: 'one', sealed: undefined });
     } finally {
       rmSync(folder, { recursive: true });
@@ -250,7 +255,7 @@ describe('npm run keys', () => {
     }
   });
 
-  it.each([[[]], [['revoke']], [['revoke', '--all', 'x']], [['list', 'more']], [['remove', 'x']]])(
+  it.each([[[]], [['revoke']], [['revoke', '--no-wait', '--all', 'x']], [['list', 'more']], [['remove', 'x']]])(
     'reports wrong usage: %j',
     async (args) => {
       expect((await keys(args)).exitCode).toBe(2);
