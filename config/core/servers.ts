@@ -1,7 +1,7 @@
 import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
 import { ResponsePacing } from '../../adapters/http/admission/response-pacing.ts';
 import { managementRoutes } from '../../adapters/http/endpoints/management-routes.ts';
-import { CLIENTS_PATH, WELL_KNOWN } from '../../adapters/http/endpoints/paths.ts';
+import { CLIENTS_PATH, MISTAKEN_TOKEN_PATHS, TOKEN_PATH, WELL_KNOWN } from '../../adapters/http/endpoints/paths.ts';
 import { publicRoutes } from '../../adapters/http/endpoints/public-routes.ts';
 import { recordRefusedTokenRequests } from '../../adapters/http/endpoints/refused-token-requests.ts';
 import { clientAddressBehind } from '../../adapters/http/parsing/client-address.ts';
@@ -73,6 +73,7 @@ export function publicServer(
     responsePacing: new ResponsePacing(),
     routes,
     publicPrefix: isPublic ? WELL_KNOWN : undefined,
+    mistakenPaths: new Map(MISTAKEN_TOKEN_PATHS.map((path) => [path, TOKEN_PATH])),
     onRefusal: recordRefusedTokenRequests(core.resolve(PARTS.auditLog), core.resolve(PARTS.clock), settings.BASE_URL),
     connectionsMax: connectionsMax(settings),
     tls: features.find(({ tls }) => tls)?.tls,

@@ -5,6 +5,15 @@ const OPENID_NAME = `${WELL_KNOWN}openid-configuration`;
 /** To manage clients, on the management port. */
 export const CLIENTS_PATH = '/clients';
 export const TOKEN_PATH = '/oauth2/token';
+/** What a client is often set to in place of it. The log has these paths, which others have not: a path may contain a secret. */
+export const MISTAKEN_TOKEN_PATHS: readonly string[] = [
+  '/oauth2/token/',
+  '/oauth2/tokens',
+  '/oauth2/v1/token',
+  '/oauth/token',
+  '/connect/token',
+  '/token',
+];
 export const INTROSPECTION_PATH = '/oauth2/introspect';
 export const REVOCATION_PATH = '/oauth2/revoke';
 export const KEY_SET_PATH = '/oauth2/jwks';

@@ -57,6 +57,8 @@ export interface ApplicationParts extends ExchangeParts {
   readonly authorizeRequest: AuthorizeRequest;
   /** Who may learn that a path has no route: by default the bearer of a valid token. */
   readonly otherPaths?: Access | undefined;
+  /** Paths without a route that are often called in place of another one, which the log names. The response is the same. */
+  readonly mistakenPaths?: ReadonlyMap<string, string>;
   /** Paths that begin with this are public: everyone may learn which of them have no route. */
   readonly publicPrefix?: string | undefined;
   /** By default every host is answered. */
@@ -70,7 +72,7 @@ export interface ApplicationParts extends ExchangeParts {
  * second rule about paths can disagree, and a path without a route requires a token before the response is 404.
  */
 export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
-  const { routes, onFault, otherPaths = BEARER, publicPrefix } = parts;
+  const { routes, onFault, otherPaths = BEARER, publicPrefix, mistakenPaths = new Map() } = parts;
   const uncounted = new Set(routes.flatMap((route) => (route.isProbe ? pathsOf(route) : [])));
   const router = new Router<ExchangeState>({ sensitive: true, strict: true });
   for (const route of routes) {
@@ -87,6 +89,10 @@ export function createApplication(parts: ApplicationParts): Koa<ExchangeState> {
     const isPublic = publicPrefix !== undefined && ctx.path.startsWith(publicPrefix);
     const access: Access = isPublic ? { kind: 'public' } : otherPaths;
     if (await admits({ access }, ctx, parts)) sendRefusal(ctx, httpRefusal('route_unknown'));
+    const meant = mistakenPaths.get(ctx.path);
+    if (meant === undefined || ctx.state.refusal === undefined) return;
+    ctx.state.route = ctx.path;
+    ctx.state.refusal = { ...ctx.state.refusal, detail: `the path is ${meant}` };
   });
   return application;
 }

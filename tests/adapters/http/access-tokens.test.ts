@@ -2,6 +2,7 @@ import { type KeyObject, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { MISTAKEN_TOKEN_PATHS } from '../../../adapters/http/endpoints/paths.ts';
 import type { Exchange } from '../../../adapters/http/server/exchange.ts';
 import type { Route } from '../../../adapters/http/server/koa-application.ts';
 import { SigningThreads } from '../../../adapters/jwt/signing-threads.ts';
@@ -260,6 +261,21 @@ describe('every path but those of the token endpoint', () => {
         expect((await send(open().url, path)).status).toBe(401);
       }
     });
+
+    it.each(MISTAKEN_TOKEN_PATHS)(
+      'says in the log, and not to the caller, which path is meant in place of %s',
+      async (path) => {
+        const response = await send(open().url, path, { method: 'POST' });
+        expect([response.status, response.text]).toEqual([401, '{"error":"unauthorized"}']);
+        expect(logLineOf(open(), response)).toMatchObject({
+          reason: 'token_missing',
+          route: path,
+          detail: 'the path is /oauth2/token',
+        });
+        const other = await send(open().url, `${path}x`, { method: 'POST' });
+        expect(logLineOf(open(), other)).toMatchObject({ route: 'none' });
+      },
+    );
 
     it('EXAMPLE_RESOURCE=false: the example resource does not exist', async () => {
       const token = await getAccessToken(open().url, 'good-client', GOOD_SECRET);
