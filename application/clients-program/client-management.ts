@@ -1,3 +1,4 @@
+import type { ClientDocument } from '../../domain/client-document.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import type { ClientRange, ImportEntry, StoredClient } from '../ports/client-store.ts';
 import { addClient, type NewClientRequest } from './add-client.ts';
@@ -21,7 +22,7 @@ export function createClientManagement(parts: ManagementParts & PlanParts) {
     /** Whether a service has recorded the last use of clients. */
     recordsLastUse: async () => (await lastUsed.find([])).since !== undefined,
     /** Describes one client: its registration, how it authenticates, and what expires when. */
-    async showClient(clientId: string) {
+    async showClient(clientId: string): Promise<Result<ClientDocument, 'client_unknown'>> {
       const found = described(await store.find(clientId));
       if (!found.ok) return found;
       return success({ ...found.value, ...lastUseOf(clientId, await lastUsed.find([clientId])) });
