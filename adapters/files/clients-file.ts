@@ -16,7 +16,13 @@ import {
   NO_DETAILS,
 } from '../../domain/client-details.ts';
 import { type ClientFieldName, type ClientFields, eachField } from '../../domain/client-fields.ts';
-import { ClientRegistration, FIELD_NAMES, isClientId, type NewClient } from '../../domain/client-registration.ts';
+import {
+  ClientRegistration,
+  FIELD_NAMES,
+  isClientId,
+  type NewClient,
+  type RegistrationProblem,
+} from '../../domain/client-registration.ts';
 import { type DetailsDocument, documentOf } from '../../domain/details-document.ts';
 import { checkDetails } from '../../domain/details-rules.ts';
 import { parseJson } from '../../domain/parse-json.ts';
@@ -128,6 +134,17 @@ function detailsOf({
   } satisfies Partial<ClientDetails>;
 }
 
+const ANY_CLIENT = { id: 'x', clientId: 'x', clientSecret: NO_SECRET, clientName: 'x', scope: 'x' };
+
+/** The invariants that the fields break: those of one do not depend on the others, or on the id, which is assigned later. */
+function brokenRulesOf(client: NewClient): readonly RegistrationProblem[] {
+  if (ClientRegistration.toRegister({ ...ANY_CLIENT, ...client }).ok) return [];
+  return Object.entries(client).flatMap(([field, text]) => {
+    const registration = ClientRegistration.toRegister({ ...ANY_CLIENT, [field]: text });
+    return registration.ok ? [] : registration.problem;
+  });
+}
+
 /** An entry, before the rules of its values. */
 export const ENTRY_SHAPE = entryOf({
   client_id: TEXT,
@@ -144,10 +161,11 @@ const CLIENT = ENTRY_SHAPE.transform(
     const { secrets } = details;
     const problem = (field: string, message: string) => addIssue({ code: 'custom', path: [field], message });
     const unlocked = unlock(client_secret);
-    // The id is assigned later; the invariants of the other fields do not depend on it.
-    const registration = ClientRegistration.toRegister({ ...client, id: 'unregistered' });
-    if (!registration.ok) problem(FIELD_NAMES[registration.problem.field], registration.problem.rule);
-    else if (unlocked !== NO_SECRET && StoredSecret.parse(unlocked).kind === 'unusable') {
+    const broken = brokenRulesOf(client);
+    for (const { field, rule } of broken) problem(FIELD_NAMES[field], rule);
+    if (broken.some(({ field }) => field === 'clientSecret')) {
+      // It cannot be read.
+    } else if (unlocked !== NO_SECRET && StoredSecret.parse(unlocked).kind === 'unusable') {
       problem(FIELD_NAMES.clientSecret, UNUSABLE_SECRET);
     } else if (hasUnprintable(client_secret)) problem(FIELD_NAMES.clientSecret, NO_UNPRINTABLE);
     if (unlocked !== NO_SECRET && secrets?.length === DETAILS_MAX.secrets) {
@@ -260,9 +278,20 @@ function readEntry(entry: unknown, position: number, secrets: SecretRules): Impo
 export function checkEntry(entry: unknown) {
   const resolved = withSecrets(entry, { plain: 'refused', read: () => failure('') });
   const ofSecrets = resolved.ok ? [] : resolved.problem.map(([path]) => ({ path, code: 'secret', text: '' }));
-  const client = ENTRY.safeParse(resolved.ok ? resolved.value.entry : entry);
-  const issues =
-    client.error?.issues.map(({ path, code, message: text }) => ({ path: path.join('.'), code, text })) ?? [];
+  const given = resolved.ok ? resolved.value.entry : entry;
+  const client = ENTRY.safeParse(given);
+  const unknown =
+    client.error?.issues.flatMap((issue) =>
+      issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : [],
+    ) ?? [];
+  // The rules of values are checked only where no field is unknown.
+  const known = Object.fromEntries(Object.entries(Object(given)).filter(([name]) => !unknown.includes(name)));
+  const found = [
+    ...(client.error?.issues ?? []),
+    ...((unknown.length > 0 && ENTRY.safeParse(known).error?.issues) || []),
+  ];
+  const texts = new Map(found.map((issue) => [describeIssue(issue), issue]));
+  const issues = [...texts.values()].map(({ path, code, message: text }) => ({ path: path.join('.'), code, text }));
   const others = issues.filter(({ path }) => ofSecrets.every((secret) => secret.path !== path));
   return { entry: client.data, problems: [...ofSecrets, ...others] };
 }

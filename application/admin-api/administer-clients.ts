@@ -4,11 +4,11 @@ import { documentOf } from '../../domain/details-document.ts';
 import { describeDetailsProblem } from '../../domain/details-rules.ts';
 import { type Failure, failure, type Result, type Success, success } from '../../domain/result.ts';
 import { isLocked, secretIdOf } from '../../domain/stored-secret.ts';
-import type { ManagementParts } from '../clients-program/change-client.ts';
 import {
   type ChangeProblem,
   type ChangeRequest,
   changeClient,
+  type ManagementParts,
   problemOfRules,
 } from '../clients-program/change-client.ts';
 import { describeClient } from '../clients-program/describe-client.ts';
@@ -62,6 +62,12 @@ export interface ShownClient {
 
 /** Which state of a client is to be replaced: none, any, or one of these versions. */
 export type Expected = 'none' | 'any' | readonly string[];
+
+/** A secret to generate: its name, and its end in seconds since the epoch. */
+interface GivenSecret {
+  readonly name?: string;
+  readonly expiresAt?: number;
+}
 
 /** Makes a client of a document. What it says nothing about of secrets is as it is stored. */
 export type ReadDocument = (stored: StoredClient | undefined) => Result<NewClient, readonly DocumentProblem[]>;
@@ -119,7 +125,7 @@ export function administerClients(parts: AdministrationParts) {
   }
 
   /** One of the changes of the program, if the client may be changed. */
-  async function change(clientId: string, request: ChangeRequest) {
+  async function change(clientId: string, request: ChangeRequest, expected: Expected) {
     let refusal: AdministrationProblem | undefined;
     const guarded: Pick<ClientStore, 'change'> = {
       change: <Problem>(
@@ -130,7 +136,7 @@ export function administerClients(parts: AdministrationParts) {
         store.change<Problem | 'client_unknown'>(
           id,
           (stored) => {
-            refusal = refusalOf(stored);
+            refusal = refusalOf(stored) ?? changedSince(stored, expected);
             return refusal === undefined ? edit(stored) : failure('client_unknown');
           },
           prepare,
@@ -166,7 +172,8 @@ export function administerClients(parts: AdministrationParts) {
     const stored = await find(clientId);
     const refusal = stored && refusalOf(stored);
     if (refusal !== undefined) return failure(refusal);
-    if (!isExpected(stored, expected)) return failure({ kind: 'client_changed' });
+    const outdated = changedSince(stored, expected);
+    if (outdated !== undefined) return failure(outdated);
     const given = read(document, stored);
     if (!given.ok) return given;
     const planner = new ClientPlanner(parts, { existing: 'match', unowned: 'adopt', cost: undefined });
@@ -214,7 +221,7 @@ export function administerClients(parts: AdministrationParts) {
     async remove(clientId: string, expected: Expected): Outcome<void> {
       let problem: AdministrationProblem | undefined;
       const mayRemove = (stored: VersionedClient) => {
-        problem = refusalOf(stored) ?? (isExpected(stored, expected) ? undefined : { kind: 'client_changed' });
+        problem = refusalOf(stored) ?? changedSince(stored, expected);
         return problem === undefined;
       };
       const revoke = () => tokens.revokeAll([clientId]);
@@ -225,22 +232,26 @@ export function administerClients(parts: AdministrationParts) {
       return success(undefined);
     },
 
-    async setState(clientId: string, state: 'enabled' | 'disabled'): Outcome<ShownClient> {
-      const changed = await change(clientId, { state });
+    async setState(clientId: string, state: 'enabled' | 'disabled', expected: Expected): Outcome<ShownClient> {
+      const changed = await change(clientId, { state }, expected);
       return changed.ok ? show(clientId) : changed;
     },
 
     /** Generates a secret beside the one that the client has, which it can have once. */
-    async addSecret(clientId: string, given: { readonly name?: string; readonly expiresAt?: number }) {
-      const changed = await change(clientId, { give: { ...given, cost: undefined } });
+    async addSecret(clientId: string, given: GivenSecret, expected: Expected) {
+      if ((given.expiresAt ?? Infinity) <= clock.now()) {
+        const problem = { path: 'expires_at', code: 'invalid_value', text: 'must be in the future' };
+        return failure({ kind: 'document_invalid', problems: [problem] } as const);
+      }
+      const changed = await change(clientId, { give: { ...given, cost: undefined } }, expected);
       if (!changed.ok) return changed;
       const { secret = '', client } = changed.value;
       const added = client.secrets.find(({ secret_id }) => secret_id === secretIdOf(secret));
       return success({ ...added, client_secret: secret });
     },
 
-    async removeSecret(clientId: string, secretId: string): Outcome<void> {
-      const changed = await change(clientId, { remove: [{ secret_id: secretId }] });
+    async removeSecret(clientId: string, secretId: string, expected: Expected): Outcome<void> {
+      const changed = await change(clientId, { remove: [{ secret_id: secretId }] }, expected);
       return changed.ok ? success(undefined) : changed;
     },
   };
@@ -253,9 +264,13 @@ function refusedValue(fault: unknown): Failure<AdministrationProblem> {
   return failure({ kind: 'document_invalid', problems: [{ path: '', code: 'refused_by_database', text }] });
 }
 
-function isExpected(stored: VersionedClient | undefined, expected: Expected): boolean {
-  if (expected === 'none' || stored === undefined) return expected === 'none' && stored === undefined;
-  return expected === 'any' || expected.includes(stored.version);
+/** That a client is not in the expected state; undefined if it is. */
+function changedSince(stored: VersionedClient | undefined, expected: Expected): AdministrationProblem | undefined {
+  const isExpected =
+    stored === undefined
+      ? expected === 'none'
+      : expected === 'any' || (expected !== 'none' && expected.includes(stored.version));
+  return isExpected ? undefined : { kind: 'client_changed' };
 }
 
 function problemOf(problem: ChangeProblem): AdministrationProblem {

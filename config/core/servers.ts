@@ -89,7 +89,6 @@ export function publicRoutesOf(core: Core, settings: Settings, features: readonl
   return publicRoutes({
     issueToken: core.resolve(PARTS.issueToken),
     keyProvider: core.resolve(PARTS.keyProvider),
-    load: core.resolve(PARTS.loadLimit),
     methods: settings.CLIENT_AUTHENTICATION_METHODS,
     responseScope: settings.TOKEN_RESPONSE_SCOPE,
     audienceParameter: settings.AUDIENCE_PARAMETER,

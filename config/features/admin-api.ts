@@ -1,6 +1,5 @@
 import { documentReader } from '../../adapters/files/admin-api/client-document.ts';
 import { clientsRoutes } from '../../adapters/http/admin-api/clients-routes.ts';
-import { LOAD_LIMITS, LoadLimit } from '../../adapters/http/admission/load-limit.ts';
 import { CALLERS_MAX, TokenBucketBudget } from '../../adapters/http/admission/token-bucket-budget.ts';
 import { bcryptEncoder, bcryptMatcher } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { secretFiles } from '../../adapters/system/secret-files.ts';
@@ -74,7 +73,6 @@ export async function adminApi(configuration: Configuration, core: Core): Promis
     managementRoutes: clientsRoutes({
       budget,
       authorize,
-      load: new LoadLimit(LOAD_LIMITS),
       documentOf: documentReader,
       administer(changed_by, scopes) {
         const recorder = new RecordChanges({ changeLog, clock, ids }, clientChangeEvents, { changed_by });

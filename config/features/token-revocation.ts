@@ -51,7 +51,6 @@ function revocationRoutes(settings: Settings, core: Core, revocations: Revocatio
     scopeForAll: settings.INTROSPECTION_SCOPE,
   });
   const endpoint = {
-    load: core.resolve(PARTS.loadLimit),
     methods: settings.CLIENT_AUTHENTICATION_METHODS,
     grants: settings.GRANT_TYPES,
     audienceParameter: settings.AUDIENCE_PARAMETER,

@@ -10,7 +10,6 @@ import type { CallerBudget } from '../../../application/ports/caller-budget.ts';
 import { isClientId } from '../../../domain/client-registration.ts';
 import type { Result } from '../../../domain/result.ts';
 import { Scope } from '../../../domain/scope.ts';
-import type { LoadLimit } from '../admission/load-limit.ts';
 import { CLIENTS_PATH } from '../endpoints/paths.ts';
 import { type Exchange, sendRefusal } from '../server/exchange.ts';
 import type { HttpReason } from '../server/http-reasons.ts';
@@ -29,7 +28,6 @@ const ENTITY_TAG = /^(?:W\/)?"([^"]*)"$/;
 
 interface ClientsRoutesParts {
   readonly authorize: Authorizer;
-  readonly load: LoadLimit;
   /** In units: one to read a client, two for a change, and more for a page. */
   readonly budget: CallerBudget;
   /** The use cases for this caller, with the scopes that it has. */
@@ -39,13 +37,7 @@ interface ClientsRoutesParts {
 }
 
 /** `/clients` and what is behind it: to manage clients with tokens of this service. */
-export function clientsRoutes({
-  authorize,
-  load,
-  budget,
-  administer,
-  documentOf,
-}: ClientsRoutesParts): readonly Route[] {
+export function clientsRoutes({ authorize, budget, administer, documentOf }: ClientsRoutesParts): readonly Route[] {
   const [read, write] = [scopeOf(ADMIN_SCOPES.read), scopeOf(ADMIN_SCOPES.write)];
   const scope = (method: string) => (method === 'GET' || method === 'HEAD' ? read : write);
   const access: Access = { kind: 'bearer', authorize, scope };
@@ -69,10 +61,27 @@ export function clientsRoutes({
       return work(ctx, of(ctx), id, secret);
     };
 
+  /** For a change of any state, unless the request says which one. */
+  const forState =
+    (
+      work: (
+        ctx: Exchange,
+        clients: ClientAdministration,
+        id: string,
+        expected: Expected,
+        secretId: string,
+      ) => Promise<void>,
+    ): Work =>
+    async (ctx, clients, id, secretId) => {
+      const expected = isConditional(ctx) ? expectedBy(ctx) : 'any';
+      if (expected === undefined) return refuse(ctx, 'condition_missing');
+      return work(ctx, clients, id, expected, secretId);
+    };
+
   const put: Work = async (ctx, clients, id) => {
     const expected = expectedBy(ctx);
     if (expected === undefined) return refuse(ctx, 'condition_missing');
-    const body = await readJson(ctx, load);
+    const body = await readJson(ctx);
     if (!body.ok) return refuse(ctx, body.problem);
     const done = await clients.put(id, expected, documentOf(id, body.value));
     answerClient(ctx, done, done.ok && done.value.isNew ? 201 : 200);
@@ -82,8 +91,8 @@ export function clientsRoutes({
     if (expected === undefined || expected === 'none') return refuse(ctx, 'condition_missing');
     answerNothing(ctx, await clients.remove(id, expected));
   };
-  const addSecret: Work = async (ctx, clients, id) => {
-    const body = await readJson(ctx, load, {});
+  const addSecret = forState(async (ctx, clients, id, expected) => {
+    const body = await readJson(ctx, {});
     if (!body.ok) return refuse(ctx, body.problem);
     const { name, expires_at: expiresAt, ...others } = body.value;
     const isName = name === undefined || typeof name === 'string';
@@ -100,11 +109,16 @@ export function clientsRoutes({
       ...(name !== undefined && { name }),
       ...(expiresAt !== undefined && { expiresAt: Number(expiresAt) }),
     };
-    const added = await clients.addSecret(id, given);
+    const added = await clients.addSecret(id, given, expected);
     if (!added.ok) return refuseProblem(ctx, added.problem);
     ctx.status = 201;
     ctx.body = added.value;
-  };
+  });
+  const setState = (state: 'enabled' | 'disabled') =>
+    forState(async (ctx, clients, id, expected) => answerClient(ctx, await clients.setState(id, state, expected)));
+  const removeSecret = forState(async (ctx, clients, id, expected, secretId) =>
+    answerNothing(ctx, await clients.removeSecret(id, secretId, expected)),
+  );
   const route = (path: string, methods: Route['methods']): Route => ({ path: CLIENTS_PATH + path, access, methods });
   return [
     route('', { GET: async (ctx) => listPage(ctx, of(ctx), mayAsk) }),
@@ -113,16 +127,10 @@ export function clientsRoutes({
       PUT: forClient(put),
       DELETE: forClient(remove),
     }),
-    route('/:id/disable', {
-      POST: forClient(async (ctx, clients, id) => answerClient(ctx, await clients.setState(id, 'disabled'))),
-    }),
-    route('/:id/enable', {
-      POST: forClient(async (ctx, clients, id) => answerClient(ctx, await clients.setState(id, 'enabled'))),
-    }),
+    route('/:id/disable', { POST: forClient(setState('disabled')) }),
+    route('/:id/enable', { POST: forClient(setState('enabled')) }),
     route('/:id/secrets', { POST: forClient(addSecret) }),
-    route('/:id/secrets/:secret', {
-      DELETE: forClient(async (ctx, clients, id, secret) => answerNothing(ctx, await clients.removeSecret(id, secret))),
-    }),
+    route('/:id/secrets/:secret', { DELETE: forClient(removeSecret) }),
   ];
 }
 
@@ -148,6 +156,10 @@ async function listPage(
   const next = last && `${CLIENTS_PATH}?${new URLSearchParams({ after: last.client_id, limit })}`;
   ctx.status = 200;
   ctx.body = { clients: page, ...(next !== undefined && { next }) };
+}
+
+function isConditional(ctx: Exchange): boolean {
+  return ctx.get('If-Match') !== '' || ctx.get('If-None-Match') !== '';
 }
 
 /** Which state the request asks for (RFC 9110 sections 13.1.1 and 13.1.2); undefined if it does not say it. */

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Caller, RequestOrigin } from '../../../application/ports/caller.ts';
 import { type Exchange, signalOfClose } from '../server/exchange.ts';
-import type { LoadLimit } from './load-limit.ts';
 
 /**
  * The client behind a response. Its abort signal is made on first use, because most requests never wait. This is a class,
@@ -12,16 +11,14 @@ export class ResponseCaller implements Caller, RequestOrigin {
   readonly remoteAddress: string;
   readonly network: string;
   readonly #request: Exchange['state'];
-  readonly #load: LoadLimit;
   readonly #response: ServerResponse;
   #disconnected: AbortSignal | undefined;
 
-  constructor({ res, state }: Exchange, load: LoadLimit) {
+  constructor({ res, state }: Exchange) {
     this.requestId = state.requestId;
     this.remoteAddress = state.clientAddress;
     this.network = networkOf(state.clientAddress);
     this.#request = state;
-    this.#load = load;
     this.#response = res;
   }
 
@@ -31,7 +28,7 @@ export class ResponseCaller implements Caller, RequestOrigin {
   }
 
   waitUncounted<Outcome>(wait: () => Promise<Outcome>, isMoreWork: (outcome: Outcome) => boolean): Promise<Outcome> {
-    return this.#load.waitUncounted(this.#request, wait, isMoreWork);
+    return this.#request.load.waitUncounted(this.#request, wait, isMoreWork);
   }
 }
 

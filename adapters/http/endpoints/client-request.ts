@@ -1,6 +1,5 @@
 import { GRANT_NAMES } from '../../../domain/grant-type.ts';
 import type { Result } from '../../../domain/result.ts';
-import type { LoadLimit } from '../admission/load-limit.ts';
 import { ASSERTION_PARAMETERS } from '../parsing/assertion-parameters.ts';
 import { type Form, readForm } from '../parsing/form.ts';
 import type { Authorization, RequestHead } from '../parsing/request-head.ts';
@@ -27,7 +26,6 @@ export interface ClientRequest<Read> {
  */
 export async function readClientRequest<Read>(
   ctx: Exchange,
-  load: LoadLimit,
   accepted: AcceptedWays,
   read: ReadRequest<Read>,
   secretNames: readonly string[] = [],
@@ -37,7 +35,7 @@ export async function readClientRequest<Read>(
   const refused = refuseQuery(ctx.querystring, accepted, secretNames) ?? refuseAuthorization(ctx.state.head, accepted);
   if (refused !== undefined) return void refuse(refused);
 
-  const form = await readForm(ctx, load);
+  const form = await readForm(ctx);
   if (!form.ok) return void sendRefusal(ctx, httpRefusal(form.problem));
 
   const request = read(form.value, ctx.state.head, accepted);

@@ -1,5 +1,4 @@
 import type { Introspection, IntrospectToken } from '../../../application/introspect-token.ts';
-import type { LoadLimit } from '../admission/load-limit.ts';
 import { ResponseCaller } from '../admission/response-caller.ts';
 import { readIntrospection } from '../parsing/introspection-request.ts';
 import { acceptedWays, type TokenRequestSettings } from '../parsing/token-request.ts';
@@ -11,7 +10,6 @@ import { INTROSPECTION_PATH } from './paths.ts';
 
 interface IntrospectionParts extends TokenRequestSettings {
   readonly introspectToken: IntrospectToken;
-  readonly load: LoadLimit;
 }
 
 /** Clients authenticate themselves here: the route is public. */
@@ -21,13 +19,13 @@ export function introspectionRoute(parts: IntrospectionParts): Route {
 
 /** POST /oauth2/introspect (RFC 7662 section 2). */
 function introspectionEndpoint(parts: IntrospectionParts): Handler {
-  const { introspectToken, load } = parts;
+  const { introspectToken } = parts;
   const accepted = { ...acceptedWays(parts), bearer: true };
   return async (ctx) => {
     if (ctx.accepts('application/json') === false) return sendRefusal(ctx, httpRefusal('not_acceptable'));
-    const request = await readClientRequest(ctx, load, accepted, readIntrospection, ['token']);
+    const request = await readClientRequest(ctx, accepted, readIntrospection, ['token']);
     if (request === undefined) return;
-    const found = await introspectToken.execute({ ...request.value, caller: new ResponseCaller(ctx, load) });
+    const found = await introspectToken.execute({ ...request.value, caller: new ResponseCaller(ctx) });
     if (!found.ok) return request.refuse(delayed(found.problem));
     answerIntrospection(ctx, found.value);
   };

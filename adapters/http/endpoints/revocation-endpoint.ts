@@ -1,5 +1,4 @@
 import type { RevokeToken } from '../../../application/revoke-token.ts';
-import type { LoadLimit } from '../admission/load-limit.ts';
 import { ResponseCaller } from '../admission/response-caller.ts';
 import { readRevocation } from '../parsing/introspection-request.ts';
 import { acceptedWays, type TokenRequestSettings } from '../parsing/token-request.ts';
@@ -9,7 +8,6 @@ import { REVOCATION_PATH } from './paths.ts';
 
 interface RevocationParts extends TokenRequestSettings {
   readonly revokeToken: RevokeToken;
-  readonly load: LoadLimit;
 }
 
 /** Clients authenticate themselves here: the route is public. */
@@ -19,12 +17,12 @@ export function revocationRoute(parts: RevocationParts): Route {
 
 /** POST /oauth2/revoke (RFC 7009 section 2). Whatever became of the token, the response is the same (section 2.2). */
 function revocationEndpoint(parts: RevocationParts): Handler {
-  const { revokeToken, load } = parts;
+  const { revokeToken } = parts;
   const accepted = acceptedWays(parts);
   return async (ctx) => {
-    const request = await readClientRequest(ctx, load, accepted, readRevocation, ['token']);
+    const request = await readClientRequest(ctx, accepted, readRevocation, ['token']);
     if (request === undefined) return;
-    const revoked = await revokeToken.execute({ ...request.value, caller: new ResponseCaller(ctx, load) });
+    const revoked = await revokeToken.execute({ ...request.value, caller: new ResponseCaller(ctx) });
     if (!revoked.ok) return request.refuse(delayed(revoked.problem));
     ctx.state.clientId = revoked.value;
     ctx.status = 200;

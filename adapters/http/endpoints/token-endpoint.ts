@@ -1,5 +1,4 @@
 import type { IssuedToken, IssueToken } from '../../../application/issue-token.ts';
-import type { LoadLimit } from '../admission/load-limit.ts';
 import { ResponseCaller } from '../admission/response-caller.ts';
 import {
   acceptedWays,
@@ -14,19 +13,18 @@ import { readClientRequest } from './client-request.ts';
 
 export interface TokenEndpointParts extends TokenRequestSettings {
   readonly issueToken: IssueToken;
-  readonly load: LoadLimit;
   /** When responses have `scope`. RFC 6749 section 5.1 requires it where it differs from what was requested, which never happens here. */
   readonly responseScope?: 'requested' | 'always';
 }
 
 /** POST /oauth2/token (RFC 6749 sections 3.2 and 5). Cheap checks come first. */
 export function tokenEndpoint(parts: TokenEndpointParts): Handler {
-  const { issueToken, load, responseScope } = parts;
+  const { issueToken, responseScope } = parts;
   const accepted = acceptedWays(parts);
   return async (ctx) => {
-    const request = await readClientRequest(ctx, load, accepted, readTokenRequest);
+    const request = await readClientRequest(ctx, accepted, readTokenRequest);
     if (request === undefined) return;
-    const issued = await issueToken.execute({ ...request.value, caller: new ResponseCaller(ctx, load) });
+    const issued = await issueToken.execute({ ...request.value, caller: new ResponseCaller(ctx) });
     if (!issued.ok) return request.refuse(withoutSecret(issued.problem, request.value));
 
     answerToken(ctx, issued.value, responseScope === 'always' || issued.value.isScopeRequested);

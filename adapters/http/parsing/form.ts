@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { failure, type Result, success } from '../../../domain/result.ts';
-import type { LoadLimit } from '../admission/load-limit.ts';
 import { dropHead, type Exchange } from '../server/exchange.ts';
 import type { HttpReason } from '../server/http-reasons.ts';
 import { areTooLarge, type RequestHead } from './request-head.ts';
@@ -31,7 +30,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * and then only the Authorization is kept of them. A request whose body arrives later than its header fields is not
  * counted meanwhile, and has to be admitted again.
  */
-export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<Form, HttpReason>> {
+export async function readForm(ctx: Exchange): Promise<Result<Form, HttpReason>> {
   const refused = refuseByHead(ctx.state.head);
   if (refused !== undefined) return failure(refused);
 
@@ -40,7 +39,7 @@ export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<F
 
   // Such charsets mean the same bytes as UTF-8 in ASCII only.
   const isAscii = contentTypes[0] !== FORM_TYPE && /charset="?(?:us|iso)-/i.test(contentTypes[0] ?? '');
-  const body = await receiveBody(ctx, load, BODY_MAX_BYTES);
+  const body = await receiveBody(ctx, BODY_MAX_BYTES);
   if (!body.ok) return body;
   const form = decodeForm(body.value);
   if (!isAscii || !form.ok) return form;
@@ -51,10 +50,10 @@ export async function readForm(ctx: Exchange, load: LoadLimit): Promise<Result<F
 /** Receives a body of at most so many bytes, which the request has. Its header fields are dropped meanwhile, all but the Authorization. */
 export async function receiveBody(
   ctx: Exchange,
-  load: LoadLimit,
   maxBytes: number,
 ): Promise<Result<Buffer, 'content_too_large' | 'header_fields_too_large' | 'overloaded'>> {
-  const { contentLength } = ctx.state.head;
+  const { load, head } = ctx.state;
+  const { contentLength } = head;
   // A client that waits for it is asked for the body only now (RFC 9110 section 10.1.1).
   if (ctx.get('Expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
   // A slow upload occupies its connection and nothing else. Most bodies come with the header fields, and have arrived by now.

@@ -37,6 +37,8 @@ export interface ExchangeState extends Countable {
   refusal?: HttpRefusal;
   clientId?: string;
   tokenId?: string;
+  /** That of the server, by which it was admitted. */
+  load: LoadLimit;
   /** Of the bearer token. */
   scopes?: readonly string[];
   fault?: unknown;
@@ -83,6 +85,7 @@ export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): 
     const begin = performance.now();
     ctx.state.requestId = ids.uuid();
     ctx.state.clientAddress = clientAddress(ctx.req);
+    ctx.state.load = load;
     ctx.state.isRepeated = load.isRepeated(ctx.req.socket, begin);
     ctx.set(RESPONSE_HEADERS);
     ctx.set('X-Request-Id', ctx.state.requestId);

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
@@ -15,6 +17,7 @@ import { ISSUER, type ServiceUnderTest, startServiceUnderTest } from '../../supp
 import { SEALED_KEYS } from '../../support/sealed-keys.ts';
 import { createSqliteFile, type SqliteFile } from '../../support/sqlite-file.ts';
 import { createTestDatabase, PATIENT, type TestDatabase } from '../../support/test-database.ts';
+import { until } from '../../support/until.ts';
 
 const SECRET = 'a-secret-of-an-administrator';
 const ON = {
@@ -216,6 +219,14 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
     expect(writes.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(412)]);
     const winner = writes.findIndex(({ status }) => status === 200);
     expect((await show('two')).json()).toMatchObject({ client_name: names[winner] });
+    for (const [method, path] of [
+      ['POST', '/disable'],
+      ['POST', '/secrets'],
+      ['DELETE', '/secrets/x'],
+    ] as const) {
+      expect((await as('portal', method, `/clients/two${path}`, undefined, { 'if-match': tag })).status).toBe(412);
+      expect((await as('portal', method, `/clients/two${path}`, undefined, { 'if-match': 'x' })).status).toBe(428);
+    }
     expect((await as('portal', 'DELETE', '/clients/two')).status).toBe(428);
     expect((await as('portal', 'DELETE', '/clients/two', undefined, { 'if-match': tag })).status).toBe(412);
     const any = await Promise.all(names.map((client_name) => put('portal', 'two', { ...CLIENT, client_name }, ANY)));
@@ -328,6 +339,21 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
       expect((await as(who, 'POST', '/clients/owned/secrets')).status).toBe(409);
       expect((await as(who, 'DELETE', '/clients/owned', undefined, ANY)).status).toBe(409);
     }
+  });
+
+  it('says which values break rules, also beside unknown fields', async () => {
+    const response = await put('portal', 'bad', { client_name: '', scope: 'a  b', claims: { iss: 'x' }, more: 1 });
+    expect((response.json()['errors'] as { path: string }[]).map(({ path }) => path)).toEqual([
+      '',
+      'client_name',
+      'scope',
+      'claims',
+    ]);
+    const secret = await as('portal', 'POST', '/clients/portal/secrets', { expires_at: 1_000 });
+    expect([secret.status, secret.json()['errors']]).toEqual([
+      422,
+      [{ path: 'expires_at', code: 'invalid_value', text: 'must be in the future' }],
+    ]);
   });
 
   it('says everything that is wrong with a document at once, and stores nothing', async () => {
@@ -490,6 +516,19 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
     const ofApi = await getAccessToken(other.url, 'reader', SECRET);
     const statuses = [ofReader, ofApi, 'a'.repeat(32)].map(async (token) => (await get(token)).status);
     expect(await Promise.all(statuses)).toEqual([200, 401, 401]);
+    // Each request counts once in the limit of this port, also one whose upload is cut.
+    const load = other.container.resolve(PARTS.loadLimit);
+    const writer = await getAccessToken(other.url, 'portal', SECRET, { resource: ISSUER });
+    const socket = connect(other.port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write(
+      `PUT /clients/cut HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${writer}\r\nIf-None-Match: *\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"client_name"',
+    );
+    await until(async () => other.built.publicServer.load.connections > 0, 'the request has arrived');
+    socket.destroy();
+    await until(async () => other.logLines().some(({ reason }) => reason === 'client_disconnected'), 'it is logged');
+    expect(load.inFlight).toBe(0);
   });
 
   it('logs its requests, and those of probes not', async () => {

@@ -491,7 +491,7 @@ describe('what the server keeps of a request', () => {
     access: { kind: 'public' },
     methods: {
       POST: async (ctx) => {
-        const form = await readForm(ctx, load);
+        const form = await readForm(ctx);
         ctx.body = { resources: form.ok && form.value.resources };
       },
     },
