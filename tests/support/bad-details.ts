@@ -83,3 +83,59 @@ export const BAD_DETAILS: readonly (readonly [what: string, fields: object, prob
   ],
   ['no secret and no key', { client_secret: undefined, jwks: { keys: [] }, secrets: [] }, 'client_secret is missing'],
 ];
+
+/** The same of the fields that each client has, with the whole problem in a clients file, for a client `a`. */
+export const BAD_FIELDS: readonly (readonly [what: string, fields: object, problem: string])[] = [
+  ['a field that is no string', { client_name: 1 }, 'entry 0: client a: client_name must be a string'],
+  [
+    'an unknown field',
+    { description: 'its-secret' },
+    'entry 0: client a: it has unknown fields `description`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, audiences, owner',
+  ],
+  [
+    'an unknown field whose name may be a secret',
+    { 'its-secret': 1, b: 2 },
+    'entry 0: client a: it has unknown fields `b`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, audiences, owner',
+  ],
+  [
+    'a field whose name has a typing error',
+    { jwk: 'its-secret' },
+    'entry 0: client a: it has unknown fields `jwk`: it may have client_id, client_secret, client_name, scope, client_secret_expires_at, client_secret_generated, secrets, jwks, federated_subjects, resources, claims, token_lifetime_seconds, grant_types, audiences, owner',
+  ],
+  [
+    'a client_id with a control character',
+    { client_id: 'a\n' },
+    'entry 0: client_id must have 1 to 255 characters and no control character',
+  ],
+  [
+    'a client_id with an invisible character',
+    { client_id: 'a\u200b' },
+    'entry 0: client_id must have no line break, control or invisible character',
+  ],
+  [
+    'a plain secret with a line break at its end',
+    { client_secret: '{noop}its-secret\n' },
+    'entry 0: client a: client_secret must have no line break, control or invisible character',
+  ],
+  ['an empty name', { client_name: '' }, 'entry 0: client a: client_name must not be empty'],
+  [
+    'a malformed scope',
+    { scope: 'a  b' },
+    'entry 0: client a: scope must be one or more scope tokens with single spaces between (RFC 6749 section 3.3)',
+  ],
+  [
+    'a secret that is neither BCrypt nor {noop}',
+    { client_secret: 'its-secret' },
+    'entry 0: client a: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+  ],
+  [
+    'a secret of cost 15',
+    { client_secret: BCRYPT.replace('$10$', '$15$') },
+    'entry 0: client a: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+  ],
+  [
+    'an empty plain secret',
+    { client_secret: '{noop}' },
+    'entry 0: client a: client_secret must be a BCrypt encoding of cost 4 to 14, or {noop} and a secret of 1 to 72 bytes',
+  ],
+];

@@ -7,7 +7,7 @@ import { PARTS } from '../../../config/parts.ts';
 import { manageClients } from '../../../config/programs/clients-program.ts';
 import { migrateTables } from '../../../config/programs/migrate-tables.ts';
 import { readSettings } from '../../../config/settings/settings.ts';
-import { BAD_DETAILS } from '../../support/bad-details.ts';
+import { BAD_DETAILS, BAD_FIELDS } from '../../support/bad-details.ts';
 import { freePort } from '../../support/free-port.ts';
 import { getAccessToken, type HttpResponse, requestToken, send } from '../../support/http.ts';
 import { InMemoryAuditLog } from '../../support/in-memory-audit-log.ts';
@@ -390,14 +390,17 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
 
   // What is wrong with a request does not depend on the storage.
   const itOnce = name === STORAGES[0]?.[0] ? it : NO_TEST;
-  itOnce.each(BAD_DETAILS)('refuses what a clients file must not have: %s', async (_what, fields) => {
-    const body = JSON.stringify({ ...CLIENT, client_secret: `$2b$10$${'a'.repeat(53)}`, ...fields });
-    // It is missing there, and kept here.
-    if (_what === 'no secret and no key') return;
-    const response = await put('portal', 'bad', body);
-    expect([response.status, response.text.includes('its-secret')]).toEqual([422, false]);
-    expect((await show('bad')).status).toBe(404);
-  });
+  itOnce.each([...BAD_DETAILS, ...BAD_FIELDS])(
+    'refuses what a clients file must not have: %s',
+    async (_what, fields) => {
+      const body = JSON.stringify({ ...CLIENT, client_secret: `$2b$10$${'a'.repeat(53)}`, ...fields });
+      // It is missing there, and kept here.
+      if (_what === 'no secret and no key') return;
+      const response = await put('portal', 'bad', body);
+      expect([response.status, response.text.includes('its-secret')]).toEqual([422, false]);
+      expect((await show('bad')).status).toBe(404);
+    },
+  );
 
   itOnce.each([
     ['no body', undefined, 400],
