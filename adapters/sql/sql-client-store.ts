@@ -19,6 +19,7 @@ import { type ClientDetails, NO_DETAILS } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { documentIn } from '../../domain/details-document.ts';
 import { parseJson } from '../../domain/parse-json.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { clientStatements, columnTexts, requireChanged, requireDetails } from './client-statements.ts';
@@ -181,12 +182,17 @@ export class SqlClientStore implements ClientStore {
     });
   }
 
-  /** Throws what keeps this role from changing clients. Changes nothing. */
-  rehearse(): Promise<void> {
-    return this.#use(async (connection) => {
-      await connection.begin('rows');
-      await connection.run('rollback');
-    });
+  /** What keeps this role from changing clients for good; undefined if nothing does, or nobody knows yet. Changes nothing. */
+  async refusal(): Promise<Problem | undefined> {
+    try {
+      return await this.#use(async (connection) => {
+        await connection.begin('rows');
+        await connection.run('rollback');
+        return undefined;
+      });
+    } catch (fault) {
+      return this.#database.refusalIn(fault);
+    }
   }
 
   async close(): Promise<void> {

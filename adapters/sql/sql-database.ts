@@ -1,3 +1,5 @@
+import type { Problem } from '../../domain/problem.ts';
+
 /** A value of a parameter. */
 export type SqlValue = string | number | null;
 
@@ -44,5 +46,7 @@ export interface SqlDatabase {
   hasDetails(connection: SqlConnection): Promise<boolean>;
   /** A fault of a connection, as the client store throws it: ValueRefused or DependencyUnavailable. A bug stays what it is. */
   readonly faultOf: (fault: unknown) => unknown;
+  /** What a fault, as `faultOf` explains it, keeps this role from for good: to change clients; undefined if it may pass. */
+  refusalIn(fault: unknown): Problem | undefined;
   close(): Promise<void>;
 }

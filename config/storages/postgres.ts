@@ -18,26 +18,8 @@ import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { SqlClientTokens } from '../../adapters/sql/token-revocation/sql-client-tokens.ts';
 import { SqlRevocations } from '../../adapters/sql/token-revocation/sql-revocations.ts';
 import { queryable } from '../../adapters/sql/transaction.ts';
-import type { Problem } from '../../domain/problem.ts';
 import { success } from '../../domain/result.ts';
-import { faultOf, type Storage } from './storage.ts';
-
-/** The table is missing, or not granted to this role. */
-const isNotKept = (fault: unknown) => /^(42P01|42501)$/.test(Object(Object(fault).cause).code);
-
-/** By SQLSTATE. */
-const CANNOT_CHANGE: Readonly<Record<string, Problem>> = {
-  42501: {
-    code: 'ADMIN_API',
-    text: 'ADMIN_API: the role of DATABASE_URL may not change clients',
-    fix: 'npm run migrate -- --grant-to <role> --role-for admin-api',
-  },
-  25006: {
-    code: 'ADMIN_API',
-    text: 'ADMIN_API: the database of DATABASE_URL cannot be written',
-    fix: 'set DATABASE_URL to the primary, or ADMIN_API=false',
-  },
-};
+import type { Storage } from './storage.ts';
 
 /** Registrations, keys and used assertions in tables of PostgreSQL, each with its own pool. */
 export const postgres: Storage = {
@@ -69,14 +51,11 @@ export const postgres: Storage = {
     async openClients({ url, poolSize = 1 }) {
       const [clients, revocations] = [await openClientsDatabase(url, poolSize), await openRevocationsDatabase(url)];
       return {
-        async refusal() {
-          const fault = await faultOf(() => new SqlClientStore(clients, readDetails).rehearse());
-          return CANNOT_CHANGE[String(Object(Object(fault).cause).code)];
-        },
+        refusal: () => new SqlClientStore(clients, readDetails).refusal(),
         with: (recorder) => ({
           store: new SqlClientStore(clients, readDetails, recorder),
           tokens: new SqlClientTokens(revocations, recorder),
-          lastUsed: new SqlLastUsed({ ...queryable(clients), isMissing: isNotKept }),
+          lastUsed: new SqlLastUsed(queryable(clients)),
         }),
         async close() {
           await revocations.close();

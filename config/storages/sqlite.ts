@@ -9,12 +9,11 @@ import { SqlClientTokens } from '../../adapters/sql/token-revocation/sql-client-
 import { SqlRevocations } from '../../adapters/sql/token-revocation/sql-revocations.ts';
 import { queryable } from '../../adapters/sql/transaction.ts';
 import { openClientsFile } from '../../adapters/sqlite/clients-program/sqlite-clients-database.ts';
-import { FileUnusable } from '../../adapters/sqlite/file-fault.ts';
 import { createKeyRingFile, keyRingFile, keyRingFileOf } from '../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
 import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
 import { openClientRows } from '../../adapters/sqlite/sqlite-client-rows.ts';
 import { failure, success } from '../../domain/result.ts';
-import { faultOf, type Storage } from './storage.ts';
+import type { Storage } from './storage.ts';
 
 /** The file is read by one connection, and one statement at a time. */
 const ONE_CONNECTION = () => ({ open: 1, max: 1, idle: 1, waiting: 0 });
@@ -58,11 +57,7 @@ export const sqlite: Storage = {
     async openClients({ file }) {
       const [clients, revocations] = [openClientsFile(file), keyRingFile(keyRingFileOf(file))];
       return {
-        async refusal() {
-          const fault = await faultOf(() => new SqlClientStore(clients, readDetails).rehearse());
-          const { cause } = Object(fault);
-          return cause instanceof FileUnusable && cause.lasts ? cause.problem : undefined;
-        },
+        refusal: () => new SqlClientStore(clients, readDetails).refusal(),
         with: (recorder) => ({
           store: new SqlClientStore(clients, readDetails, recorder),
           tokens: new SqlClientTokens({ ...revocations, count: 'count' }, recorder),

@@ -99,11 +99,3 @@ interface Place {
   /** The most connections for changes of clients; one by default. */
   readonly poolSize?: number;
 }
-
-/** With what a promise rejects; undefined if it resolves. */
-export function faultOf(work: () => Promise<void>): Promise<unknown> {
-  return work().then(
-    () => undefined,
-    (fault: unknown) => fault,
-  );
-}

@@ -1,6 +1,7 @@
 import { BRING_BACK } from '../../../application/client-lookup.ts';
 import { PLAN_WAIT_MS } from '../../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
+import type { Problem } from '../../../domain/problem.ts';
 import { CLIENTS, HAS_OWN_COLUMNS } from '../client-entity.ts';
 import type { Connection } from '../connection.ts';
 import { storeFault, TableUnusable } from '../fault.ts';
@@ -41,9 +42,31 @@ export async function openClientsDatabase(url: string | (() => string), poolSize
       return hasColumns;
     },
     faultOf: (fault: unknown) => (fault instanceof DependencyUnavailable ? fault : storeFault(fault)),
+    refusalIn: (fault: unknown) => CANNOT_CHANGE[stateIn(fault)],
+    /** Whether a statement about another table found none, or had no rights. */
+    isMissing: (fault: unknown) => /^(42P01|42501)$/.test(stateIn(fault)),
     close,
   };
 }
+
+/** The SQLSTATE of the fault of a connection. */
+function stateIn(fault: unknown): string {
+  return String(Object(Object(fault).cause).code);
+}
+
+/** By SQLSTATE. */
+const CANNOT_CHANGE: Readonly<Record<string, Problem>> = {
+  42501: {
+    code: 'ADMIN_API',
+    text: 'ADMIN_API: the role of DATABASE_URL may not change clients',
+    fix: 'npm run migrate -- --grant-to <role> --role-for admin-api',
+  },
+  25006: {
+    code: 'ADMIN_API',
+    text: 'ADMIN_API: the database of DATABASE_URL cannot be written',
+    fix: 'set DATABASE_URL to the primary, or ADMIN_API=false',
+  },
+};
 
 async function findTable(connection: Connection): Promise<void> {
   const there = await runStatement<{ readonly name: string }>(connection, { text: FIND_OWN_TABLES });

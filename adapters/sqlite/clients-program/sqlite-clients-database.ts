@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { PLAN_WAIT_MS } from '../../../application/ports/client-store.ts';
 import { connectionTo } from '../file-connection.ts';
-import { codeOf, storeFault } from '../file-fault.ts';
+import { codeOf, FileUnusable, storeFault } from '../file-fault.ts';
 import { BUSY_MS, closeKeepingLog, openMigrated } from '../migrate-file.ts';
 
 /** Between two attempts to lock the file. */
@@ -37,6 +37,10 @@ export function openClientsFile(path: string) {
     },
     hasDetails: async () => true,
     faultOf: (fault: unknown) => storeFault(path, fault),
+    refusalIn(fault: unknown) {
+      const { cause } = Object(fault);
+      return cause instanceof FileUnusable && cause.lasts ? cause.problem : undefined;
+    },
     async close(): Promise<void> {
       for (const database of idle.splice(0)) closeKeepingLog(database, path);
     },
