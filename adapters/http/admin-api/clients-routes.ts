@@ -20,6 +20,9 @@ import { type JsonObject, readJson } from './read-json.ts';
 
 const PAGE = { default: 100, max: 500 };
 
+/** A caller whose token has expired waits so long once. */
+const REFUSAL_DELAY_MS = 200;
+
 /** Clients of a page that cost as much as a request for one. */
 const CLIENTS_OF_A_UNIT = 50;
 
@@ -40,7 +43,7 @@ interface ClientsRoutesParts {
 export function clientsRoutes({ authorize, budget, administer, documentOf }: ClientsRoutesParts): readonly Route[] {
   const [read, write] = [scopeOf(ADMIN_SCOPES.read), scopeOf(ADMIN_SCOPES.write)];
   const scope = (method: string) => (method === 'GET' || method === 'HEAD' ? read : write);
-  const access: Access = { kind: 'bearer', authorize, scope };
+  const access: Access = { kind: 'bearer', authorize, scope, refusalDelayMs: REFUSAL_DELAY_MS };
 
   const of = ({ state: { clientId = '', scopes = [] } }: Exchange) => administer(clientId, scopes);
   /** Whether the caller has so much left of its budget. If not, answers with the refusal, which waits: it would cost as much as a response. */

@@ -28,6 +28,8 @@ interface BearerAccess {
   readonly scope?: Scope | ((method: string) => Scope);
   /** By default by the tokens of the public port. */
   readonly authorize?: Authorizer;
+  /** How long each refusal waits at least, in milliseconds: floods of them cost the other port nothing then. */
+  readonly refusalDelayMs?: number;
 }
 
 const BEARER: Access = { kind: 'bearer' };
@@ -113,8 +115,11 @@ async function admits(
   }
   if (access.kind === 'public') return true;
   if (access.kind === 'operator') return access.operator.admits(ctx);
-  const { scope, authorize = authorizeRequest } = access;
-  return requireBearer(ctx, authorize, typeof scope === 'function' ? scope(ctx.method) : scope);
+  const { scope, authorize = authorizeRequest, refusalDelayMs = 0 } = access;
+  const isAdmitted = await requireBearer(ctx, authorize, typeof scope === 'function' ? scope(ctx.method) : scope);
+  const { refusal } = ctx.state;
+  if (refusal !== undefined && refusalDelayMs > 0) ctx.state.refusal = { ...refusal, delayMs: refusalDelayMs };
+  return isAdmitted;
 }
 
 /** The Host field, or the authority of a request target in absolute form, which comes first (RFC 9112 section 3.2.2). */
