@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { LastUsed, LastUsedDays } from '../../../application/ports/last-used.ts';
 
 /** What is needed of a database that may have the table `last_used`. */
@@ -35,6 +36,8 @@ export class SqlLastUsed implements LastUsed {
     // In order, so that two replicas do not wait for each other.
     const entries = [...days].sort(([one], [other]) => (one < other ? -1 : 1));
     for (const part of partsOf(entries)) {
+      // SQLite runs a statement on the event loop: requests come between two of them.
+      await setImmediate();
       const rows = part.map((_, index) => `($${2 * index + 1}, cast($${2 * index + 2} as integer))`);
       await this.#table.query(
         `insert into last_used (client_id, last_day) values ${rows.join(', ')}

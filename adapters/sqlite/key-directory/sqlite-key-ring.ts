@@ -34,6 +34,7 @@ const CREATE = `create table if not exists key_ring (
   issued_until integer,
   kept_until integer not null,
   primary key (client_id, token_id)) strict, without rowid;
+  create index if not exists revocations_kept_until on revocations (kept_until);
   create table if not exists last_used (
   client_id text primary key,
   last_day integer not null) strict, without rowid;
