@@ -89,7 +89,7 @@ export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
   token_expired: 'The token has expired. Have the caller get a new one when expires_in is over.',
   token_revoked: 'The token was revoked before its end. Its client gets another one, unless it was disabled.',
   token_client_inactive:
-    'The token with which the caller of introspection authenticates is of a client that was disabled or removed since. Give the caller another client.',
+    'A caller of introspection, or of the API for managing clients, sent a token of a client that was disabled or removed. Give the caller another client.',
   token_not_yet_valid:
     'The token is from the future. Compare the clocks of the replicas: each has its offset in `auth_clock_offset_seconds`.',
   scope_insufficient: 'The token lacks the scope that this path needs. Have the client ask for it, and register it.',

@@ -53,6 +53,7 @@ export async function openProgramDatabase(
         release: (isBroken: boolean) => client.release(isBroken),
       };
     },
+    load: () => connection.load(),
     close: () => connection.close(),
   };
 }

@@ -23,6 +23,7 @@ import type { Problem } from '../../domain/problem.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { clientStatements, columnTexts, requireChanged, requireDetails } from './client-statements.ts';
+import { partsOf } from './parts-of.ts';
 import type { SqlConnection, SqlDatabase } from './sql-database.ts';
 import { endTransaction, withConnection } from './transaction.ts';
 
@@ -49,12 +50,12 @@ export class SqlClientStore implements ClientStore {
     this.#recorder = recorder;
   }
 
-  async *list({ prefix, after }: ClientRange): AsyncGenerator<readonly StoredClient[]> {
+  async *list({ prefix, after, pageSize = PAGE_SIZE }: ClientRange): AsyncGenerator<readonly StoredClient[]> {
     const isBehind = after !== undefined && Buffer.compare(Buffer.from(after), Buffer.from(prefix)) >= 0;
     let [first, isExcluded] = isBehind ? [after, true] : [prefix, false];
-    for (let size = PAGE_SIZE; size === PAGE_SIZE; isExcluded = true) {
+    for (let size = pageSize; size === pageSize; isExcluded = true) {
       const rows = await this.#use((connection, { list }) =>
-        connection.query<ClientRow>(isExcluded ? list.behind : list.from, [first, PAGE_SIZE]),
+        connection.query<ClientRow>(isExcluded ? list.behind : list.from, [first, pageSize]),
       );
       // No text is behind all ids: the encoding of the database may lack it.
       const page = rows.filter(({ clientId }) => clientId.startsWith(prefix));
@@ -124,7 +125,7 @@ export class SqlClientStore implements ClientStore {
         [insert, added],
       ] as const;
       for (const [statement, clients] of steps) {
-        for (const batch of partsOf(clients)) {
+        for (const batch of partsOf(clients, BATCH_SIZE)) {
           const rows = batch.map((client) => plannedRow(client, statements.hasDetails));
           requireChanged((await connection.query(statement, [JSON.stringify(rows)])).length, rows.length);
         }
@@ -212,7 +213,7 @@ export class SqlClientStore implements ClientStore {
     clientIds: readonly string[],
   ): Promise<readonly VersionedClient[]> {
     const found: VersionedClient[] = [];
-    for (const ids of partsOf(clientIds)) {
+    for (const ids of partsOf(clientIds, BATCH_SIZE)) {
       const asked = new Set(ids);
       const parameter = JSON.stringify(ids.map((client_id) => ({ client_id })));
       const records = await connection.query<ClientRow>(statement, [parameter]);
@@ -282,10 +283,6 @@ export class SqlClientStore implements ClientStore {
 
 function unversioned({ version: _version, ...stored }: VersionedClient): StoredClient {
   return stored;
-}
-
-function* partsOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
-  for (let start = 0; start < items.length; start += BATCH_SIZE) yield items.slice(start, start + BATCH_SIZE);
 }
 
 function plannedRow({ clientId, clientSecret, clientName, scope, details = {} }: PlannedClient, hasDetails: boolean) {

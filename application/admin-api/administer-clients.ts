@@ -2,6 +2,7 @@ import { NO_DETAILS, withoutEmpty } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { documentOf } from '../../domain/details-document.ts';
 import { describeDetailsProblem } from '../../domain/details-rules.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { type Failure, failure, type Result, type Success, success } from '../../domain/result.ts';
 import { isLocked, secretIdOf } from '../../domain/stored-secret.ts';
 import {
@@ -28,13 +29,9 @@ import {
 export const ADMIN_SCOPES = { read: 'clients:read', write: 'clients:write', all: 'clients:admin' } as const;
 
 /** What is wrong with a part of a document; never with a value. */
-export interface DocumentProblem {
+export interface DocumentProblem extends Problem {
   /** The fields that lead to it, joined by dots; empty for the whole. */
   readonly path: string;
-  readonly code: string;
-  readonly text: string;
-  /** What to do; absent where that is to follow the rule. */
-  readonly fix?: string;
 }
 
 /** Why a change is refused, or what is wrong with a document. */
@@ -60,6 +57,12 @@ export interface ShownClient {
   readonly version: string;
 }
 
+/** A page of clients, and the id of its last one if there may be more behind it. */
+interface ClientPage {
+  readonly documents: readonly object[];
+  readonly last: string | undefined;
+}
+
 /** Which state of a client is to be replaced: none, any, or one of these versions. */
 export type Expected = 'none' | 'any' | readonly string[];
 
@@ -79,6 +82,9 @@ interface AdministrationParts extends ManagementParts, PlanParts {
   /** What a client may have only if somebody with {@link ADMIN_SCOPES.all} gives it. */
   readonly protectedScopes: readonly string[];
 }
+
+/** A page ends with the clients that it reads at once, when it has so many characters: others wait meanwhile. */
+const [READ_AT_ONCE, PAGE_CHARACTERS] = [50, 1_000_000];
 
 /** How often a client is replaced in any state that others change meanwhile. */
 const WRITE_ATTEMPTS = 5;
@@ -193,7 +199,11 @@ export function administerClients(parts: AdministrationParts) {
   /** Stores a client as it is planned, unless it is not stored any more as the plan found it: false then. */
   async function write(planned: PlannedClient, stored: VersionedClient | undefined): Promise<Success<boolean>> {
     const { plan: _plan, clientId, ...next } = planned;
-    if (stored === undefined) return success((await store.add({ clientId, ...next })) !== undefined);
+    if (stored === undefined) {
+      if ((await store.add({ clientId, ...next })) === undefined) return success(false);
+      await lastUsed.forget([clientId]);
+      return success(true);
+    }
     const edit = { ...next, details: { ...NO_DETAILS, ...next.details } };
     const revoke = () => tokens.revokeAll(isLocked(next.clientSecret) ? [clientId] : []);
     const replace = ({ version }: VersionedClient) =>
@@ -206,12 +216,19 @@ export function administerClients(parts: AdministrationParts) {
   return {
     show,
 
-    /** At most so many clients behind an id, byte by byte. */
-    async list(after: string | undefined, limit: number): Promise<readonly object[]> {
-      for await (const page of store.list({ prefix: '', after })) {
-        return documentsOf(page.slice(0, limit));
+    /** The clients behind an id, byte by byte: so many, or fewer if their documents are long. */
+    async list(after: string | undefined, limit: number): Promise<ClientPage> {
+      const documents: object[] = [];
+      let characters = 0;
+      const pageSize = Math.min(limit, READ_AT_ONCE);
+      for await (const page of store.list({ prefix: '', after, pageSize })) {
+        const read = await documentsOf(page);
+        documents.push(...read);
+        characters += JSON.stringify(read).length;
+        const last = page.at(-1)?.clientId;
+        if (documents.length + pageSize > limit || characters > PAGE_CHARACTERS) return { documents, last };
       }
-      return [];
+      return { documents, last: undefined };
     },
 
     /** Creates a client, or replaces what is stored of it. */

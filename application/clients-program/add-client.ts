@@ -34,7 +34,7 @@ export async function addClient(
   parts: ManagementParts,
   request: NewClientRequest,
 ): Promise<Result<AddedClient, AddClientProblem>> {
-  const { store, ids, clock, checkRule } = parts;
+  const { store, lastUsed, ids, clock, checkRule } = parts;
   const { clientId = ids.uuid(), clientName, scope } = request;
   const fields = { clientId, clientSecret: NO_SECRET, clientName, scope };
   const registration = ClientRegistration.toRegister({ ...fields, id: 'not stored yet' });
@@ -47,5 +47,7 @@ export async function addClient(
   if (weakRule !== undefined) return failure(weakRule);
   const added = await store.add({ ...fields, clientSecret, details: withoutEmpty(details.value) });
   if (added === undefined) return failure('client_id_taken');
+  // Of a client that had this id before, and was removed by another program.
+  await lastUsed.forget([clientId]);
   return success({ client: describeClient(added, clock.now()), secret });
 }

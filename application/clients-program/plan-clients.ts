@@ -95,7 +95,7 @@ export async function planClients(
       });
       if (applied.ok) {
         await revoke();
-        await parts.lastUsed.forget(plan.entries('removed').map(({ clientId }) => clientId));
+        await parts.lastUsed.forget(plan.entries('added', 'removed').map(({ clientId }) => clientId));
         return applied;
       }
       await undo();

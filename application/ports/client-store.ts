@@ -20,6 +20,8 @@ export interface ClientRange {
   readonly prefix: string;
   /** Only ids behind this one, byte by byte. */
   readonly after?: string | undefined;
+  /** The most clients of a page; by default as many as a program reads at once. */
+  readonly pageSize?: number;
 }
 
 /** The file, or the folder, whose clients are planned. */

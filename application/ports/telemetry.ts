@@ -94,7 +94,14 @@ export interface Admission {
 }
 
 /** The uses of a database, by the names that `/readyz` has. */
-export const DATABASES = ['client repository', 'key directory', 'used assertions', 'revocations', 'last used'] as const;
+export const DATABASES = [
+  'client repository',
+  'key directory',
+  'used assertions',
+  'revocations',
+  'last used',
+  'client management',
+] as const;
 
 /** What a database is used for. */
 export type DatabaseName = (typeof DATABASES)[number];

@@ -36,6 +36,7 @@ export async function adminApi(configuration: Configuration, core: Core): Promis
     await managed.close();
     throw Object.assign(new Error(problem.text), { problem });
   }
+  if (managed.load !== undefined) core.resolve(PARTS.processMetrics).measureDatabase('client management', managed.load);
   const [clock, ids, auditLog] = [core.resolve(PARTS.clock), core.resolve(PARTS.ids), core.resolve(PARTS.auditLog)];
   const hashing = createHashing();
   const trusted = new TrustedIssuers(issuers);

@@ -51,6 +51,7 @@ export const postgres: Storage = {
     async openClients({ url, poolSize = 1 }) {
       const [clients, revocations] = [await openClientsDatabase(url, poolSize), await openRevocationsDatabase(url)];
       return {
+        load: clients.load,
         refusal: () => new SqlClientStore(clients, readDetails).refusal(),
         with: (recorder) => ({
           store: new SqlClientStore(clients, readDetails, recorder),

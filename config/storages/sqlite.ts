@@ -13,10 +13,20 @@ import { createKeyRingFile, keyRingFile, keyRingFileOf } from '../../adapters/sq
 import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
 import { openClientRows } from '../../adapters/sqlite/sqlite-client-rows.ts';
 import { failure, success } from '../../domain/result.ts';
-import type { Storage } from './storage.ts';
+import type { ServiceNeeds, Storage } from './storage.ts';
 
 /** The file is read by one connection, and one statement at a time. */
 const ONE_CONNECTION = () => ({ open: 1, max: 1, idle: 1, waiting: 0 });
+
+/** The key ring reports what is wrong with the file that it shares with the other tables. */
+const READY = () => ({ ready: true }) as const;
+
+/** The file of the tables that the service writes, beside that of the registrations. */
+function openBeside({ file, database: { mayCreate = true } }: ServiceNeeds) {
+  const path = keyRingFileOf(file);
+  if (mayCreate || existsSync(path)) createKeyRingFile(path);
+  return keyRingFile(path);
+}
 
 /** Registrations in a file of SQLite, and the key ring in another one beside it. */
 export const sqlite: Storage = {
@@ -29,28 +39,20 @@ export const sqlite: Storage = {
     return { clients: new SqlClientRepository({ rows, log, clock, pickDecoy }), ...opened };
   },
 
-  async openKeyRing({ file, database: { mayCreate = true } }) {
-    const path = keyRingFileOf(file);
-    if (mayCreate || existsSync(path)) createKeyRingFile(path);
-    const ring = keyRingFile(path);
-    const { readiness, close } = ring;
+  async openKeyRing(needs) {
+    const { readiness, close, ...ring } = openBeside(needs);
     return { store: new SqlKeyRing(queryable(ring)), dependency: { name: 'key directory', readiness, close } };
   },
 
-  async openRevocations({ file, database: { mayCreate = true } }) {
-    const path = keyRingFileOf(file);
-    if (mayCreate || existsSync(path)) createKeyRingFile(path);
-    const { readiness: _ofRing, close, ...table } = keyRingFile(path);
-    const dependency = { name: 'revocations', readiness: () => ({ ready: true }) as const, close };
-    return { store: new SqlRevocations({ ...queryable(table), count: 'count' }), dependency };
+  async openRevocations(needs) {
+    const { close, ...table } = openBeside(needs);
+    const store = new SqlRevocations({ ...queryable(table), count: 'count' });
+    return { store, dependency: { name: 'revocations', readiness: READY, close } };
   },
 
-  async openLastUsed({ file, database: { mayCreate = true } }) {
-    const path = keyRingFileOf(file);
-    if (mayCreate || existsSync(path)) createKeyRingFile(path);
-    const { readiness: _ofRing, close, ...table } = keyRingFile(path);
-    const dependency = { name: 'last used', readiness: () => ({ ready: true }) as const, close };
-    return { store: new SqlLastUsed(queryable(table)), dependency };
+  async openLastUsed(needs) {
+    const { close, ...table } = openBeside(needs);
+    return { store: new SqlLastUsed(queryable(table)), dependency: { name: 'last used', readiness: READY, close } };
   },
 
   programs: {

@@ -12,6 +12,7 @@ import type { KeyRingChange, KeyRingRecords } from '../../application/ports/key-
 import type { KeyRingStore } from '../../application/ports/key-ring-store.ts';
 import type { LastUsed } from '../../application/ports/last-used.ts';
 import type { ClientTokens, Revocations } from '../../application/ports/revocations.ts';
+import type { PoolLoad } from '../../application/ports/telemetry.ts';
 import type { UsedAssertions } from '../../application/ports/used-assertions.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import type { Problem } from '../../domain/problem.ts';
@@ -73,6 +74,8 @@ interface Closable {
 
 /** Clients and their tokens, to change them. Nothing is opened before the first use. */
 export interface ManagedClients {
+  /** The connections for changes, where there is a pool. */
+  readonly load?: () => PoolLoad;
   /** What keeps this role from changing clients for good; undefined if nothing does, or nobody knows yet. */
   readonly refusal: () => Promise<Problem | undefined>;
   /** @param recorder of one change at a time. */

@@ -21,7 +21,7 @@ export function describeLastUsed(name: string, fresh: () => Promise<LastUsedUnde
       expect(await lastUsed.find(['a'])).toEqual({ since: undefined, days: new Map() });
     });
 
-    it('keeps the latest day of each client, whoever writes last, and since when it knows', async () => {
+    it('keeps the latest day of each client, whichever replica writes last, and the first day of the record', async () => {
       await lastUsed.record(
         new Map([
           ['a', 20_000],

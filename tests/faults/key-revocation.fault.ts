@@ -54,9 +54,9 @@ describe('npm run keys -- revoke', () => {
       'lost again',
       1,
       "update key_ring set revoked_at = null where kid = 'leaked'",
-      /The ring has lost this again: leaked\.\n.*Revoke it once more/,
+      /The ring has lost the revocation of leaked\.\n.*Revoke the key again/,
     ],
-    ['kept', 0, 'select 1', /Looked again after 10 s: it is still revoked/],
+    ['kept', 0, 'select 1', /Checked again after 10 s: still revoked/],
   ])(
     'looks again when every replica has dropped the key, and says that its change was %s',
     async (_what, code, sql, said) => {

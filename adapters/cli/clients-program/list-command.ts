@@ -26,8 +26,7 @@ interface Options extends OutputOptions {
   readonly unusedFor?: number;
 }
 
-const UNRECORDED =
-  'This database records no last use: a service with RECORD_LAST_USED=true does it, from its start on.';
+const UNRECORDED = 'No last use is recorded in this database: start the service with RECORD_LAST_USED=true.';
 
 /** `list`: the clients, including broken ones, in pages. */
 export const LIST_COMMAND: ClientCommand<Options> = {

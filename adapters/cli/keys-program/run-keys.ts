@@ -131,15 +131,19 @@ const REVOKE_COMMAND: CommandDefinition<KeysParts, RevokeOptions> = {
     const { rows } = await keys.list();
     const lost = documents.filter(({ kid: one }) => rows.find((row) => row.kid === one)?.revokedAt === undefined);
     if (lost.length > 0)
-      throw new Problem(EXIT.refused, `The ring has lost this again: ${lost.map((one) => one.kid).join(', ')}.`, LOST);
-    yield { message: 'Looked again after 10 s: it is still revoked.' };
+      throw new Problem(
+        EXIT.refused,
+        `The ring has lost the revocation of ${lost.map((one) => one.kid).join(', ')}.`,
+        LOST,
+      );
+    yield { message: 'Checked again after 10 s: still revoked.' };
   },
 };
 
 /** By when each replica has read the ring. */
 const REFUSED_WITHIN_MS = 10_000;
 
-const LOST = 'After a failover or a restored backup, a change may be lost. Revoke it once more.';
+const LOST = 'A failover or a restored backup can undo a change. Revoke the key again.';
 
 /** A mistyped id would leave the key that was meant in use. */
 function unknownKey(kid: string): string {

@@ -29,6 +29,16 @@ const CLIENTS_OF_A_UNIT = 50;
 /** One entity tag, strong or weak (RFC 9110 section 8.8.3). */
 const ENTITY_TAG = /^(?:W\/)?"([^"]*)"$/;
 
+/** A request about one client. */
+interface ClientCall {
+  readonly ctx: Exchange;
+  readonly clients: ClientAdministration;
+  readonly id: string;
+  /** Empty where the path has none. */
+  readonly secretId: string;
+  readonly expected: Expected;
+}
+
 interface ClientsRoutesParts {
   readonly authorize: Authorizer;
   /** In units: one to read a client, two for a change, and more for a page. */
@@ -53,88 +63,72 @@ export function clientsRoutes({ authorize, budget, administer, documentOf }: Cli
     return false;
   };
 
-  type Work = (ctx: Exchange, clients: ClientAdministration, id: string, secretId: string) => Promise<void>;
-  /** For an id of the path, which the router has decoded. What cannot be one has no client. */
+  /** For an id of the path, which the router has decoded. What cannot be one has no client. @param condition whether the request names the state that it expects. */
   const forClient =
-    (work: Work): Handler =>
+    (
+      units: number,
+      condition: 'ignored' | 'optional' | 'required',
+      work: (request: ClientCall) => Promise<void>,
+    ): Handler =>
     async (ctx) => {
       const { id = '', secret = '' } = (ctx as Exchange & { params: Readonly<Record<string, string>> }).params;
       if (!isDecodable(ctx.path) || !isClientId(id)) return refuse(ctx, 'resource_unknown');
-      if (!mayAsk(ctx, ctx.method === 'GET' || ctx.method === 'HEAD' ? 1 : 2)) return;
-      return work(ctx, of(ctx), id, secret);
-    };
-
-  /** For a change of any state, unless the request says which one. */
-  const forState =
-    (
-      work: (
-        ctx: Exchange,
-        clients: ClientAdministration,
-        id: string,
-        expected: Expected,
-        secretId: string,
-      ) => Promise<void>,
-    ): Work =>
-    async (ctx, clients, id, secretId) => {
-      const expected = isConditional(ctx) ? expectedBy(ctx) : 'any';
+      if (!mayAsk(ctx, units)) return;
+      const absent = condition === 'required' ? undefined : 'any';
+      const expected = condition === 'ignored' ? absent : expectedBy(ctx, absent);
       if (expected === undefined) return refuse(ctx, 'condition_missing');
-      return work(ctx, clients, id, expected, secretId);
+      return work({ ctx, clients: of(ctx), id, secretId: secret, expected });
     };
-
-  const put: Work = async (ctx, clients, id) => {
-    const expected = expectedBy(ctx);
-    if (expected === undefined) return refuse(ctx, 'condition_missing');
-    const body = await readJson(ctx);
-    if (!body.ok) return refuse(ctx, body.problem);
-    const done = await clients.put(id, expected, documentOf(id, body.value));
-    answerClient(ctx, done, done.ok && done.value.isNew ? 201 : 200);
-  };
-  const remove: Work = async (ctx, clients, id) => {
-    const expected = expectedBy(ctx);
-    if (expected === undefined || expected === 'none') return refuse(ctx, 'condition_missing');
-    answerNothing(ctx, await clients.remove(id, expected));
-  };
-  const addSecret = forState(async (ctx, clients, id, expected) => {
-    const body = await readJson(ctx, {});
-    if (!body.ok) return refuse(ctx, body.problem);
-    const { name, expires_at: expiresAt, ...others } = body.value;
-    const isName = name === undefined || typeof name === 'string';
-    const isTime = expiresAt === undefined || Number.isSafeInteger(expiresAt);
-    if (!isName || !isTime || Object.keys(others).length > 0) {
-      const problem = {
-        path: '',
-        code: 'invalid_value',
-        text: 'may have name, a text, and expires_at, in seconds since the epoch',
-      };
-      return refuseProblem(ctx, { kind: 'document_invalid', problems: [problem] });
-    }
-    const given = {
-      ...(name !== undefined && { name }),
-      ...(expiresAt !== undefined && { expiresAt: Number(expiresAt) }),
-    };
-    const added = await clients.addSecret(id, given, expected);
-    if (!added.ok) return refuseProblem(ctx, added.problem);
-    ctx.status = 201;
-    ctx.body = added.value;
-  });
   const setState = (state: 'enabled' | 'disabled') =>
-    forState(async (ctx, clients, id, expected) => answerClient(ctx, await clients.setState(id, state, expected)));
-  const removeSecret = forState(async (ctx, clients, id, expected, secretId) =>
-    answerNothing(ctx, await clients.removeSecret(id, secretId, expected)),
-  );
+    forClient(2, 'optional', async ({ ctx, clients, id, expected }) =>
+      answerClient(ctx, await clients.setState(id, state, expected)),
+    );
   const route = (path: string, methods: Route['methods']): Route => ({ path: CLIENTS_PATH + path, access, methods });
   return [
     route('', { GET: async (ctx) => listPage(ctx, of(ctx), mayAsk) }),
     route('/:id', {
-      GET: forClient(async (ctx, clients, id) => answerClient(ctx, await clients.show(id))),
-      PUT: forClient(put),
-      DELETE: forClient(remove),
+      GET: forClient(1, 'ignored', async ({ ctx, clients, id }) => answerClient(ctx, await clients.show(id))),
+      PUT: forClient(2, 'required', (call) => put(call, documentOf)),
+      DELETE: forClient(2, 'required', async ({ ctx, clients, id, expected }) =>
+        answerNothing(ctx, await clients.remove(id, expected)),
+      ),
     }),
-    route('/:id/disable', { POST: forClient(setState('disabled')) }),
-    route('/:id/enable', { POST: forClient(setState('enabled')) }),
-    route('/:id/secrets', { POST: forClient(addSecret) }),
-    route('/:id/secrets/:secret', { DELETE: forClient(removeSecret) }),
+    route('/:id/disable', { POST: setState('disabled') }),
+    route('/:id/enable', { POST: setState('enabled') }),
+    route('/:id/secrets', { POST: forClient(2, 'optional', addSecret) }),
+    route('/:id/secrets/:secret', {
+      DELETE: forClient(2, 'optional', async ({ ctx, clients, id, secretId, expected }) =>
+        answerNothing(ctx, await clients.removeSecret(id, secretId, expected)),
+      ),
+    }),
   ];
+}
+
+async function put(
+  { ctx, clients, id, expected }: ClientCall,
+  documentOf: ClientsRoutesParts['documentOf'],
+): Promise<void> {
+  const body = await readJson(ctx);
+  if (!body.ok) return refuse(ctx, body.problem);
+  const done = await clients.put(id, expected, documentOf(id, body.value));
+  answerClient(ctx, done, done.ok && done.value.isNew ? 201 : 200);
+}
+
+async function addSecret({ ctx, clients, id, expected }: ClientCall): Promise<void> {
+  const body = await readJson(ctx, {});
+  if (!body.ok) return refuse(ctx, body.problem);
+  const { name, expires_at: expiresAt, ...others } = body.value;
+  const isName = name === undefined || typeof name === 'string';
+  const isTime = expiresAt === undefined || Number.isSafeInteger(expiresAt);
+  if (!isName || !isTime || Object.keys(others).length > 0) {
+    const text = 'may have name, a text, and expires_at, in seconds since the epoch';
+    return refuseProblem(ctx, { kind: 'document_invalid', problems: [{ path: '', code: 'invalid_value', text }] });
+  }
+  const end = expiresAt === undefined ? {} : { expiresAt: Number(expiresAt) };
+  const added = await clients.addSecret(id, { ...(name !== undefined && { name }), ...end }, expected);
+  if (!added.ok) return refuseProblem(ctx, added.problem);
+  ctx.status = 201;
+  ctx.body = added.value;
 }
 
 /** GET /clients: a page, and the path of the next one if there may be more. */
@@ -154,28 +148,23 @@ async function listPage(
   const isId = after === undefined || isClientId(after);
   if (!isOnce || !isKnown || !isId || size < 1 || size > PAGE.max) return refuse(ctx, 'page_malformed');
   if (!mayAsk(ctx, 1 + size / CLIENTS_OF_A_UNIT)) return;
-  const page = await clients.list(after, size);
-  const last = page.length === size ? (page.at(-1) as { readonly client_id: string }) : undefined;
-  const next = last && `${CLIENTS_PATH}?${new URLSearchParams({ after: last.client_id, limit })}`;
+  const { documents, last } = await clients.list(after, size);
+  const next = last && `${CLIENTS_PATH}?${new URLSearchParams({ after: last, limit })}`;
   ctx.status = 200;
-  ctx.body = { clients: page, ...(next !== undefined && { next }) };
+  ctx.body = { clients: documents, ...(next !== undefined && { next }) };
 }
 
-function isConditional(ctx: Exchange): boolean {
-  return ctx.get('If-Match') !== '' || ctx.get('If-None-Match') !== '';
-}
-
-/** Which state the request asks for (RFC 9110 sections 13.1.1 and 13.1.2); undefined if it does not say it. */
-function expectedBy(ctx: Exchange): Expected | undefined {
+/** Which state the request asks for (RFC 9110 sections 13.1.1 and 13.1.2); undefined if it says something else. @param absent if it says nothing. */
+function expectedBy(ctx: Exchange, absent: Expected | undefined): Expected | undefined {
   const [match, noneMatch] = [ctx.get('If-Match').trim(), ctx.get('If-None-Match').trim()];
+  if (match === '' && noneMatch === '') return absent;
   if (match === '') return noneMatch === '*' ? 'none' : undefined;
   if (noneMatch !== '') return undefined;
   if (match === '*') return 'any';
   const tags = match.split(',').map((tag) => ENTITY_TAG.exec(tag.trim()));
+  if (tags.includes(null)) return undefined;
   // A weak one never matches here.
-  return tags.some((tag) => tag === null)
-    ? undefined
-    : tags.flatMap((tag) => (tag?.[0].startsWith('W/') ? [] : [tag?.[1] ?? '']));
+  return tags.flatMap((tag) => (tag?.[0].startsWith('W/') ? [] : [tag?.[1] ?? '']));
 }
 
 function answerClient(ctx: Exchange, done: Result<ShownClient, AdministrationProblem>, status = 200): void {

@@ -34,8 +34,10 @@ export class TokenBucketBudget implements CallerBudget {
     bucket.left = Math.min(this.#perSecond, refilled);
     bucket.at = now;
     this.#buckets.set(clientId, bucket);
-    if (bucket.left < uses) return false;
-    bucket.left -= uses;
+    // Never more than a full budget: otherwise a caller would wait for ever.
+    const taken = Math.min(uses, this.#perSecond);
+    if (bucket.left < taken) return false;
+    bucket.left -= taken;
     return true;
   }
 }

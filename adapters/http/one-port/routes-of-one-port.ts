@@ -9,8 +9,8 @@ export function routesOfOnePort(management: readonly Route[]): readonly Route[] 
   const operator = management.map(({ access }) => access).find(isOfOperator);
   return management.flatMap((route) => {
     if (route.isProbe) return [withoutDetails(route, operator?.operator)];
-    // Those with a token of their own need no operator.
-    if (route.access.kind === 'bearer') return [route];
+    // Those with a token of their own need no operator. Their refusals come as fast as for a path that does not exist.
+    if (route.access.kind === 'bearer') return [{ ...route, access: { ...route.access, refusalDelayMs: 0 } }];
     return operator === undefined ? [] : [{ ...route, access: operator }];
   });
 }

@@ -16,7 +16,7 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
   client_disconnected:
     'The caller closed the connection before it had its response. If it happens often, compare the timeout of the caller with the latency on the status page.',
   method_not_allowed:
-    'The path exists, but not with this method. The token endpoint answers POST, all other paths answer GET.',
+    'The path exists, but not with this method. The header Allow of the response has those that it has.',
   credentials_in_query:
     'client_id, client_secret, grant_type, client_assertion or client_assertion_type was in the URL, which logs keep. Send all of them in the body, and replace the secret if it was there.',
   authorization_repeated: 'The request has more than one Authorization header. Look for a proxy that adds its own.',
@@ -69,7 +69,7 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
   response_type_unsupported:
     'A client started a login of users, which this service does not have. Set the client to client_credentials.',
   client_owned:
-    'Somebody wanted to change a client by the API that clients apply manages. Have them change its file; `clients show` names the owner.',
+    'A caller of the API wanted to change a client that `clients apply` manages. Have them change its file; `clients show` names the owner.',
   client_protected:
     'A caller of the API without the scope clients:admin wanted to change a client with such scopes, or its owner. Find out why, or give the caller that scope.',
   client_unreadable:
@@ -82,9 +82,10 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
   document_malformed:
     'The body of a request to the API is no JSON object, or is not declared as JSON. Correct the caller.',
   document_too_large: 'The body of a request to the API is larger than 64 KiB. Correct the caller.',
-  page_malformed: 'A caller of the API asked for a page that cannot be. Have it use the field next of the page before.',
+  page_malformed:
+    'A caller of the API asked for a page with a wrong `after` or `limit`. Have it use the field next of the page before.',
   requests_exhausted:
-    'A caller of the API asks for more in a second than ADMIN_REQUESTS_PER_SECOND. Have it ask for pages, and wait for each response.',
+    'A caller of the API asks for more in a second than ADMIN_REQUESTS_PER_SECOND. Have it list pages in place of single clients, and wait for each response.',
   secrets_too_many:
     'A caller of the API wanted to give a client a third secret. Have it delete the one that is not used any more.',
   secret_missing:

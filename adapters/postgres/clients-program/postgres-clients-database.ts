@@ -21,7 +21,7 @@ const BEGIN_TABLE = `${BEGIN}; set local lock_timeout = ${PLAN_WAIT_MS}; set loc
 
 /** The database with the table `clients`, for the store that manages them. It connects at the first use, and the table has to exist. */
 export async function openClientsDatabase(url: string | (() => string), poolSize = 1) {
-  const { connect, close } = await openProgramDatabase(url, CLIENTS, { poolSize, findTable });
+  const { connect, load, close } = await openProgramDatabase(url, CLIENTS, { poolSize, findTable });
   let hasColumns = false;
   return {
     dialect: {
@@ -45,6 +45,7 @@ export async function openClientsDatabase(url: string | (() => string), poolSize
     refusalIn: (fault: unknown) => CANNOT_CHANGE[stateIn(fault)],
     /** Whether a statement about another table found none, or had no rights. */
     isMissing: (fault: unknown) => /^(42P01|42501)$/.test(stateIn(fault)),
+    load,
     close,
   };
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { LastUsed, LastUsedDays } from '../../../application/ports/last-used.ts';
+import { partsOf } from '../parts-of.ts';
 
 /** What is needed of a database that may have the table `last_used`. */
 interface LastUsedTable {
@@ -35,7 +36,7 @@ export class SqlLastUsed implements LastUsed {
     );
     // In order, so that two replicas do not wait for each other.
     const entries = [...days].sort(([one], [other]) => (one < other ? -1 : 1));
-    for (const part of partsOf(entries)) {
+    for (const part of partsOf(entries, AT_ONCE)) {
       // SQLite runs a statement on the event loop: requests come between two of them.
       await setImmediate();
       const rows = part.map((_, index) => `($${2 * index + 1}, cast($${2 * index + 2} as integer))`);
@@ -49,7 +50,7 @@ export class SqlLastUsed implements LastUsed {
 
   async find(clientIds: readonly string[]): Promise<LastUsedDays> {
     const days = new Map<string, number>();
-    for (const part of partsOf([SINCE, ...clientIds])) {
+    for (const part of partsOf([SINCE, ...clientIds], AT_ONCE)) {
       const rows = await this.#onKept<LastUsedRow>(
         `select client_id as "clientId", last_day as "lastDay" from last_used where client_id in (${placesOf(part)})`,
         part,
@@ -62,7 +63,7 @@ export class SqlLastUsed implements LastUsed {
   }
 
   async forget(clientIds: readonly string[]): Promise<void> {
-    for (const part of partsOf(clientIds)) {
+    for (const part of partsOf(clientIds, AT_ONCE)) {
       await this.#onKept(`delete from last_used where client_id in (${placesOf(part)})`, part);
     }
   }
@@ -79,8 +80,4 @@ export class SqlLastUsed implements LastUsed {
 
 function placesOf(values: readonly unknown[]): string {
   return values.map((_, index) => `$${index + 1}`).join(', ');
-}
-
-function* partsOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
-  for (let first = 0; first < items.length; first += AT_ONCE) yield items.slice(first, first + AT_ONCE);
 }

@@ -7,6 +7,7 @@ import {
   type RevokedToken,
 } from '../../../application/ports/revocations.ts';
 import type { RevocationState } from '../../../domain/token-activity.ts';
+import { partsOf } from '../parts-of.ts';
 
 /** What the service needs of a database that has the table `revocations`. */
 export interface RevocationTable {
@@ -81,8 +82,7 @@ export class SqlRevocations implements Revocations {
   async revokeAll(clientIds: readonly string[]): Promise<void> {
     const { now } = this.#table.time;
     await this.#deleteEnded();
-    for (let first = 0; first < clientIds.length; first += REVOKED_AT_ONCE) {
-      const ids = clientIds.slice(first, first + REVOKED_AT_ONCE);
+    for (const ids of partsOf(clientIds, REVOKED_AT_ONCE)) {
       const places = ids.map((_, index) => `$${index + 1}`);
       const rows = places.map((id) => `(${id}, '${ALL}', ${now} + ${AHEAD_SECONDS}, ${now} + ${KEPT_SECONDS})`);
       await this.#table.query(

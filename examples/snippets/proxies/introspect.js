@@ -11,5 +11,5 @@ async function check(request) {
   return request.return(claims.active ? 204 : 401);
 }
 
-// biome-ignore lint/style/noDefaultExport: njs imports no other one
+// biome-ignore lint/style/noDefaultExport: njs imports only the default export of a file
 export default { check };

@@ -227,6 +227,7 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
       expect((await as('portal', method, `/clients/two${path}`, undefined, { 'if-match': tag })).status).toBe(412);
       expect((await as('portal', method, `/clients/two${path}`, undefined, { 'if-match': 'x' })).status).toBe(428);
     }
+    expect((await as('reader', 'GET', '/clients/two', undefined, { 'if-none-match': tag })).status).toBe(200);
     expect((await as('portal', 'DELETE', '/clients/two')).status).toBe(428);
     expect((await as('portal', 'DELETE', '/clients/two', undefined, { 'if-match': tag })).status).toBe(412);
     const any = await Promise.all(names.map((client_name) => put('portal', 'two', { ...CLIENT, client_name }, ANY)));
@@ -255,6 +256,25 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
     }
     const patched = await as('portal', 'PATCH', '/clients/p%201', {});
     expect([patched.status, patched.headers.allow]).toEqual([405, 'GET, HEAD, PUT, DELETE']);
+  });
+
+  it('ends a page early where documents are long, so that it holds up nobody', async () => {
+    const scope = Array.from({ length: 80 }, (_, number) => `scope-${number}-of-an-api`).join(' ');
+    const resources = Array.from({ length: 12 }, (_, number) => {
+      return { resource: `https://${number}.example/${'x'.repeat(1_000)}`, scope };
+    });
+    const ids = Array.from({ length: 60 }, (_, number) => `long-${10 + number}`);
+    for (const id of ids) expect((await put('portal', id, { ...CLIENT, resources })).status).toBe(201);
+    const listed: string[] = [];
+    const sizes: number[] = [];
+    for (let path: unknown = '/clients?after=long&limit=60'; path !== undefined && listed.length < ids.length; ) {
+      const { clients, next } = (await as('reader', 'GET', String(path))).json();
+      const page = (clients as { client_id: string }[]).map(({ client_id }) => client_id);
+      sizes.push(page.length);
+      listed.push(...page);
+      path = next;
+    }
+    expect([listed.slice(0, ids.length), sizes[0]]).toEqual([ids, 50]);
   });
 
   it('is for tokens that were requested for it alone, with its scopes, of clients that still have these', async () => {
@@ -443,7 +463,7 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
     const later = await etagOf('used');
     const today = new Date().toISOString().slice(0, 10);
     const before = await program('list', '--unused-for', '30d');
-    expect(before).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('records no last use') });
+    expect(before).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('No last use is recorded') });
     const other = await startServiceUnderTest({ environment: recording });
     expect(
       (
@@ -519,6 +539,9 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
     const ofApi = await getAccessToken(other.url, 'reader', SECRET);
     const statuses = [ofReader, ofApi, 'a'.repeat(32)].map(async (token) => (await get(token)).status);
     expect(await Promise.all(statuses)).toEqual([200, 401, 401]);
+    // A stranger does not learn from the time of a refusal that the path exists.
+    const access = other.built.routes.find(({ path }) => path === '/clients')?.access;
+    expect(access).toMatchObject({ kind: 'bearer', refusalDelayMs: 0 });
     // Each request counts once in the limit of this port, also one whose upload is cut.
     const load = other.container.resolve(PARTS.loadLimit);
     const writer = await getAccessToken(other.url, 'portal', SECRET, { resource: ISSUER });

@@ -475,6 +475,14 @@ describe('TokenBucketBudget', () => {
     expect(budget.take('b')).toBe(true);
   });
 
+  it('takes more uses at once, and a whole budget for a request that needs more than that', () => {
+    let now = 0;
+    const budget = new TokenBucketBudget(4, () => now);
+    expect([budget.take('a', 3), budget.take('a', 2), budget.take('a')]).toEqual([true, false, true]);
+    now += 1_000;
+    expect([budget.take('a', 11), budget.take('a')]).toEqual([true, false]);
+  });
+
   it('keeps the budgets of no more callers than its bound, and none without a limit', () => {
     const budget = new TokenBucketBudget(1, () => 0);
     for (let number = 0; number < CALLERS_MAX + 5; number += 1) budget.take(`client-${number}`);
