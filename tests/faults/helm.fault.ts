@@ -246,6 +246,16 @@ where(HAS_HELM, describe)('the chart', () => {
     expect(manifests).toContain('terminationGracePeriodSeconds: 70');
   });
 
+  it.each([
+    ['', '[migrate, --grant-to, "a"]'],
+    ['true', '[migrate, --grant-to, "a", --role-for, admin-api]'],
+    ['false', '[migrate, --grant-to, "a"]'],
+  ])('gives the role of the service what the API needs where it is switched on: %j', (ADMIN_API, args) => {
+    const settings = { TOKEN_AUDIENCE: 'https://a', ...(ADMIN_API && { ADMIN_API }) };
+    const given = ['--set', 'migration.role=a', '--set-json', `settings=${JSON.stringify(settings)}`];
+    expect(render(...ALL_VALUES, ...given).manifests).toContain(`args: ${args}\n`);
+  });
+
   it('prints how the first client is added, with the Secret of the owner', async () => {
     const [line] = notes().match(/^ +kubectl .* run .*$/m) ?? [];
     const folder = mkdtempSync(join(tmpdir(), 'cluster-'));

@@ -6,7 +6,7 @@ import bcrypt from 'bcrypt';
 import { PARTS } from '../../../config/parts.ts';
 import { manageClients } from '../../../config/programs/clients-program.ts';
 import { migrateTables } from '../../../config/programs/migrate-tables.ts';
-import { readSettings } from '../../../config/settings/settings.ts';
+import { readSettings, settingWarnings } from '../../../config/settings/settings.ts';
 import { BAD_DETAILS, BAD_FIELDS } from '../../support/bad-details.ts';
 import { freePort } from '../../support/free-port.ts';
 import { getAccessToken, type HttpResponse, requestToken, send } from '../../support/http.ts';
@@ -589,6 +589,18 @@ describe('ADMIN_API', () => {
     [{ TOKEN_ISSUER: 'my issuer' }, 'TOKEN_ISSUER: must be a URI'],
   ])('is refused with %j', (more, problem) => {
     expect(problems(more).join('\n')).toContain(problem);
+  });
+
+  it.each([
+    ['0.0.0.0', 1],
+    ['127.0.0.1', 0],
+    ['localhost', 0],
+  ])('warns where other machines reach its port without TLS: %s', (MANAGEMENT_HOST, count) => {
+    const environment = { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: 'c.db', ...ON, MANAGEMENT_HOST };
+    const warnings = settingWarnings(environment).filter(({ code }) => code === 'ADMIN_API');
+    expect(warnings.map(({ fix }) => fix)).toEqual(
+      Array(count).fill('put a proxy with TLS in front, and let only it reach MANAGEMENT_PORT'),
+    );
   });
 
   it('is accepted otherwise', () => {
