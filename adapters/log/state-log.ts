@@ -14,7 +14,6 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn'>> = {
   tls_certificate_unusable: 'error',
   clock_off: 'warn',
   registration_broken: 'warn',
-  schema_shared: 'warn',
   search_path_unsafe: 'warn',
   role_may_write_clients: 'warn',
   connection_failed: 'warn',

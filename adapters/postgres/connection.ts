@@ -1,9 +1,9 @@
 import { Socket } from 'node:net';
 import { checkServerIdentity, type ConnectionOptions as TlsOptions } from 'node:tls';
-import type { EntitySchema } from '@mikro-orm/core';
 import { MikroORM } from '@mikro-orm/postgresql';
-import type { ClientBase, Pool } from 'pg';
+import { Client, type ClientBase, type Pool, TypeOverrides, types } from 'pg';
 import type { DatabaseName, PoolLoad, StatementTimes } from '../../application/ports/telemetry.ts';
+import { entitiesFor, type Tables } from '../sql/entities.ts';
 import { fixSearchPath, type SearchPath } from './search-path.ts';
 
 export interface ConnectionOptions {
@@ -27,21 +27,20 @@ const KEEP_ALIVE_AFTER_MS = 10_000;
 /** The ORM and its pool, for one use of the database. */
 export type Connection = Awaited<ReturnType<typeof openConnection>>;
 
+const ENTITIES = Object.values(entitiesFor('postgresql'));
+
 /** Nothing connects until the first statement. */
-export async function openConnection(
-  { url, poolSize, deadlineMs, mayCreate = true }: ConnectionOptions,
-  ...schemas: readonly EntitySchema[]
-) {
+export async function openConnection({ url, poolSize, deadlineMs, mayCreate = true }: ConnectionOptions) {
   const sockets = new Set<Socket>();
   let searchPath: SearchPath = { schemas: [], names: [], safe: '' };
   const orm = new MikroORM({
-    entities: [...schemas],
-    discovery: { warnWhenNoEntities: false },
+    entities: ENTITIES,
     dbName: 'as in the URL',
     ensureDatabase: false,
     logger: () => {},
     pool: { min: 1, max: poolSize, idleTimeoutMillis: IDLE_MS },
     driverOptions: {
+      Client: clientsFor(typeof url === 'string' ? () => url : url),
       application_name: 'client-credentials-authorization-service',
       connectionTimeoutMillis: acquireTimeoutMs(deadlineMs),
       query_timeout: deadlineMs,
@@ -58,9 +57,10 @@ export async function openConnection(
     },
   });
   const pool: Pool = await orm.em.getConnection().getNativeClient();
-  completeClients(pool, typeof url === 'string' ? () => url : url);
   return {
     pool,
+    /** Builds statements. Run by the ORM itself, they would have no deadline. */
+    db: orm.em.getKysely<Tables>(),
     deadlineMs,
     mayCreate,
     load(): PoolLoad {
@@ -71,11 +71,6 @@ export async function openConnection(
     async searchPath(): Promise<SearchPath> {
       (await pool.connect()).release();
       return searchPath;
-    },
-    /** The statements that create the table with this name, as one text. */
-    async createTableSql(table: string): Promise<string> {
-      const statements = (await orm.schema.getCreateSchemaSQL({ wrap: false })).split('\n');
-      return statements.filter((statement) => statement.includes(`"${table}"`)).join('\n');
     },
     /** Waits for running statements, at most as long as the deadline, and leaves no socket open, not even to a server that does not respond. */
     async close(): Promise<void> {
@@ -90,40 +85,41 @@ export async function openConnection(
   };
 }
 
+/** Large integers are numbers here, as in SQLite: no time, count or id is beyond what a number holds exactly. */
+const TYPES = new TypeOverrides();
+TYPES.setTypeParser(types.builtins.INT8, Number);
+
 /**
- * Gives each new client the URL of the moment, and lets it compare the server's certificate with the host that it connects to:
+ * The class of the clients of a pool. Each gets the URL of the moment, and compares the server's certificate with the host that it connects to:
  * where that is an IP address, the driver compares it with `localhost` (brianc/node-postgres#2263).
  *
  * The driver reads the files of the URL when it makes a client, and the pool does that in events, where a throw ends the
  * process. So a client that cannot be made is one that cannot connect.
  */
-function completeClients(pool: Pool, currentUrl: () => string): void {
+function clientsFor(currentUrl: () => string): typeof Client {
   // The types of the driver declare none of them.
   type OwnClient = {
     readonly host: string;
     readonly connection: { ssl?: boolean | string | TlsOptions };
-    connect(done: (fault: unknown) => void): unknown;
   };
-  const factory = pool as unknown as { Client: new (options: object) => OwnClient };
-  const DriverClient = factory.Client;
 
-  function createClient(options: object): OwnClient {
+  function createClient(options: object): unknown {
     try {
       // Not `clientUrl` of the ORM, which would drop the URL's query: sslmode among others.
-      const client = new DriverClient({ ...options, connectionString: currentUrl() });
-      const { connection, host } = client;
+      const client = new Client({ ...options, types: TYPES, connectionString: currentUrl() });
+      const { connection, host } = client as unknown as OwnClient;
       if (!connection.ssl) return client;
       if (typeof connection.ssl !== 'object') connection.ssl = {};
       // A mode that compares no names has a check that passes.
       connection.ssl.checkServerIdentity ??= (_name, certificate) => checkServerIdentity(host, certificate);
       return client;
     } catch (fault) {
-      const connect: OwnClient['connect'] = (done) => setImmediate(done, fault);
-      return Object.assign(new DriverClient(options), { connect });
+      const connect = (done: (fault: unknown) => void) => setImmediate(done, fault);
+      return Object.assign(new Client(options), { connect });
     }
   }
   // What `new` calls may return another object than its own.
-  factory.Client = createClient as unknown as typeof DriverClient;
+  return createClient as unknown as typeof Client;
 }
 
 /** The longest wait for a connection, new or pooled: half the deadline, which leaves time to use it. */

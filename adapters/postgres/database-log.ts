@@ -6,17 +6,9 @@ export type TableChange =
   | { readonly event: 'table_unusable'; readonly problem: string }
   | { readonly event: 'database_unavailable'; readonly fix?: string | undefined; readonly fault: unknown };
 
-/** A schema of the search path in which roles that nobody has to trust can put tables in the place of ours. */
-export interface SharedSchema {
-  readonly schema: string;
-  /** The roles, as in a statement, with commas; `public` means every role. */
-  readonly roles: string;
-}
-
 /** What an operator needs to know about the database, apart from requests: changes of state, and rows that need repair. */
 export type DatabaseLine =
   | TableChange
-  | ({ readonly event: 'schema_shared'; readonly fix: string } & SharedSchema)
   | { readonly event: 'role_may_write_clients'; readonly role: string; readonly fix: string }
   | { readonly event: 'search_path_unsafe'; readonly search_path: string; readonly fix: string }
   | BrokenRegistration;

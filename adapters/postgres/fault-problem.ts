@@ -40,7 +40,10 @@ const BY_CODE: Readonly<Record<string, TextAndFix>> = {
     'allow it to log in (alter role … login), and from this address (pg_hba.conf)',
   ],
   '3D000': ['the database does not exist', 'correct the name at the end of DATABASE_URL, or create the database'],
-  '42501': ['the role may not connect', 'grant connect on database … to the role'],
+  '42501': [
+    'the role lacks a privilege',
+    'npm run migrate -- --grant-to <role>; where it may not connect: grant connect on database … to it',
+  ],
   '53300': [
     'no connection is left',
     'raise max_connections of the server, or the connection limit of the role or the database, or lower DATABASE_POOL_SIZE of the replicas',

@@ -22,6 +22,7 @@ export const SQLSTATE = {
   createdConcurrently: /^(42P07|42710|23505)$/,
   /** The role lacks the privilege to create a table. */
   creationDenied: /^(42501|3F000)$/,
+  privilegeMissing: /^42501$/,
   /** A standby, or a session that is read-only by default. */
   readOnly: /^25006$/,
   /** The value that was sent does not fit the type of its column. */

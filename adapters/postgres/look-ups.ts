@@ -14,7 +14,7 @@ interface LookUp {
 
 /**
  * Look-ups by client id. Concurrent ones share a statement, which none joins that began after it was sent;
- * docs/decisions/0102 has the figures.
+ * docs/decisions/0125 has the figures.
  */
 export class LookUps<Row extends { readonly clientId: string }> {
   readonly #runner: Runner;

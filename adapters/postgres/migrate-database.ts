@@ -1,24 +1,20 @@
 import type { PoolClient } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { Problem } from '../../domain/problem.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { hasState, SQLSTATE, storeFault, TableUnusable } from './fault.ts';
+import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
+import { assertShape, encodingProblem, readColumns } from './table-shape.ts';
 import {
   ADD_OWN_COLUMNS,
-  CLIENTS,
+  createTableSql,
   HAS_OWN_COLUMNS,
   KEEP_IN_ROW,
   OWN_COLUMNS,
   RECORD,
   SUBJECT_INDEX,
-} from './client-entity.ts';
-import { type Connection, openConnection } from './connection.ts';
-import { hasState, SQLSTATE, storeFault, TableUnusable } from './fault.ts';
-import { LAST_USED } from './last-used-table.ts';
-import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
-import { REVOCATIONS } from './revocation-table.ts';
-import type { TableDefinition } from './table-definition.ts';
-import { creationOf } from './table-probe.ts';
-import { assertShape, encodingProblem, readColumns } from './table-shape.ts';
-import { USED_ASSERTIONS } from './used-assertion-table.ts';
+  TABLES,
+} from './tables.ts';
 
 /** How long a statement may take; half of it to wait for another migration that runs. Milliseconds. */
 const DEADLINE_MS = 60_000;
@@ -28,8 +24,6 @@ const beginAlone = (mode: 'read write' | 'read only') => `begin isolation level 
   select pg_catalog.pg_advisory_xact_lock(7264019538::bigint)`;
 
 interface MigrationOptions {
-  /** The tables beside `clients` that the service would create itself when it starts. */
-  readonly created?: readonly TableDefinition[];
   /** A role that gets what it needs of the tables. */
   readonly grantTo?: string | undefined;
   /** What uses this role. */
@@ -51,14 +45,10 @@ interface Step {
  */
 export async function migrateDatabase(
   url: string | (() => string),
-  { created: more = [], grantTo, roleFor = 'service', dryRun = false }: MigrationOptions = {},
+  { grantTo, roleFor = 'service', dryRun = false }: MigrationOptions = {},
 ): Promise<readonly string[]> {
-  const created = [CLIENTS, USED_ASSERTIONS, REVOCATIONS, LAST_USED, ...more];
   // The second one looks at the schemas.
-  const connection = await openConnection(
-    { url, poolSize: 2, deadlineMs: DEADLINE_MS },
-    ...created.map(({ schema }) => schema),
-  );
+  const connection = await openConnection({ url, poolSize: 2, deadlineMs: DEADLINE_MS });
   try {
     const client = await connection.pool.connect();
     try {
@@ -69,8 +59,8 @@ export async function migrateDatabase(
       const { schemas, names } = await connection.searchPath();
       if (schemas.length === 0) throw unusable(noSchema(client, names));
       const [schema = ''] = schemas;
-      const lacking = async () => (grantTo === undefined ? [] : grantSteps(client, grantTo, roleFor, created, schema));
-      const steps = [...(await creationSteps(client, connection, created)), ...(await lacking())];
+      const lacking = async () => (grantTo === undefined ? [] : grantSteps(client, grantTo, roleFor, schema));
+      const steps = [...(await creationSteps(client, connection)), ...(await lacking())];
       if (dryRun) return statementsOf(steps);
       for (const { statement } of steps) {
         await client.query(statement).catch((fault) => {
@@ -107,20 +97,16 @@ function handedOn(steps: readonly Step[], why: string): DependencyUnavailable {
   });
 }
 
-async function creationSteps(
-  client: PoolClient,
-  connection: Connection,
-  created: readonly TableDefinition[],
-): Promise<readonly Step[]> {
+async function creationSteps(client: PoolClient, connection: Connection): Promise<readonly Step[]> {
   const steps: Step[] = [];
   let isNew = false;
   const { rows } = await client.query<{ readonly name: string }>(FIND_OWN_TABLES);
   const lost = lostClients(rows);
   if (lost !== undefined) throw unusable(lost);
-  for (const table of created) {
+  for (const table of TABLES) {
     const found = await readColumns(table, connection);
     if (found.length > 0) assertShape(table, found);
-    else steps.push({ statement: await creationOf(table, connection), done: `Created: ${table.name}` });
+    else steps.push({ statement: await createTableSql(table), done: `Created: ${table.name}` });
     if (found.length === 0 && table.name === 'clients') isNew = true;
   }
   if (isNew) return steps;
@@ -176,7 +162,6 @@ async function grantSteps(
   client: PoolClient,
   role: string,
   user: TableUser,
-  there: readonly TableDefinition[],
   firstSchema: string,
 ): Promise<readonly Step[]> {
   const to = client.escapeIdentifier(role);
@@ -187,7 +172,7 @@ async function grantSteps(
       text: `the role ${to} does not exist`,
       fix: `create role ${to} login password '…';`,
     });
-  const tables = there.filter(({ name }) => tablesOf(user).includes(name));
+  const tables = TABLES.filter(({ name }) => tablesOf(user).includes(name));
   const { rows: schemas } = await client.query<{ readonly schema: string }>(FIND_SCHEMAS, [
     tables.map(({ name }) => name),
     firstSchema,

@@ -27,14 +27,9 @@ interface GrantedTable {
 
 const ALL = ['select', 'insert', 'update', 'delete'];
 
-/** The `grant` of what this user needs of a table, and no more. @param role quoted as in a statement. @param present columns that are there. */
-export function grantOf(
-  user: TableUser,
-  { name, access, columns }: GrantedTable,
-  role: string,
-  present: readonly string[] = columns,
-): string {
-  const rights = isRead(user, access) ? `select (${present.join(', ')})` : ALL.join(', ');
+/** The `grant` of what this user needs of a table, and no more. @param role quoted as in a statement. */
+export function grantOf(user: TableUser, { name, access, columns }: GrantedTable, role: string): string {
+  const rights = isRead(user, access) ? `select (${columns.join(', ')})` : ALL.join(', ');
   return `grant ${rights} on ${name} to ${role}`;
 }
 

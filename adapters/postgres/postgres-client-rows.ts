@@ -1,11 +1,12 @@
 import type { ClientRow, CredentialRow } from '../../application/client-lookup.ts';
 import type { Readiness } from '../../application/ports/health-check.ts';
 import { costsIn, followCosts } from '../../application/storage-figures.ts';
-import { CLIENTS, findCosts, lookUpStatements } from './client-entity.ts';
 import { acquireTimeoutMs, type ConnectionOptions } from './connection.ts';
 import type { DatabaseLog } from './database-log.ts';
+import { findCosts, lookUpStatements } from './look-up-statements.ts';
 import { LookUps } from './look-ups.ts';
 import { type OpenTable, openTable } from './table.ts';
+import { CLIENTS } from './tables.ts';
 
 /** A row of `findCredentials`. */
 interface AskedRow extends CredentialRow {
@@ -14,7 +15,7 @@ interface AskedRow extends CredentialRow {
 
 const STATEMENTS = { whole: lookUpStatements(true), bare: lookUpStatements(false) };
 
-/** The rows of the table `clients`. The entity manager is not on this path; docs/decisions/0102 has the figures. */
+/** The rows of the table `clients`. The entity manager is not on this path; docs/decisions/0125 has the figures. */
 export function clientRows(table: Pick<OpenTable, 'runner' | 'hasOptional' | 'highestId'>) {
   const { runner } = table;
   // Once the columns are there, a statement without them would issue tokens without claims if they were lost.

@@ -1,3 +1,4 @@
+import type { Compilable } from 'kysely';
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { StatementTimes } from '../../application/ports/telemetry.ts';
@@ -10,7 +11,12 @@ export interface Statement {
   /** With a name, the server prepares the statement once for each connection. */
   readonly name?: string;
   readonly text: string;
-  readonly values?: (string | null | string[])[];
+  readonly values?: unknown[];
+}
+
+export function statementOf<Row>(built: Compilable<Row>): Statement {
+  const { sql: text, parameters } = built.compile();
+  return { text, values: [...parameters] };
 }
 
 const NOT_MEASURED: StatementTimes = { answered: () => {}, failed: () => {} };
@@ -31,6 +37,11 @@ export class Runner {
   constructor(parts: RunnerParts) {
     this.#parts = parts;
     this.#times = parts.times ?? NOT_MEASURED;
+  }
+
+  /** As `run`, of a statement that Kysely has built. */
+  query<Row>(statement: Compilable<Row>): Promise<readonly Row[]> {
+    return this.run(statementOf(statement));
   }
 
   /**

@@ -2,20 +2,19 @@ import type { Connection } from './connection.ts';
 import { hasState, SQLSTATE, TableUnusable } from './fault.ts';
 import { FIND_OWN_TABLES, hasClients, lostClients } from './own-tables.ts';
 import { runStatement, type Statement } from './runner.ts';
-import type { TableDefinition } from './table-definition.ts';
 import type { TableProbe } from './table-health.ts';
 import { assertUsable, missing, readColumns } from './table-shape.ts';
+import { createTableSql, type TableDefinition } from './tables.ts';
 
 /** How long a probe waits for a lock, since it holds a connection meanwhile. */
 const PROBE_LOCK_MS = 100;
 
-/** What the service does with the table, without a row: a standby, a role that is read-only by default and a lock refuse it. */
-function useNoRow({ name, access, columns, optional }: TableDefinition): Statement {
-  const insert = access === 'read and write' ? `insert into ${name} (${columns.join(', ')}) ` : '';
-  const always = columns.filter((column) => !optional.includes(column));
-  return {
-    text: `set local lock_timeout = ${PROBE_LOCK_MS}; ${insert}select ${always.join(', ')} from ${name} limit 0`,
-  };
+/** What the service does with the table, without a row: a standby, a missing privilege and a lock refuse it. */
+function useNoRow({ name, columns }: TableDefinition): Statement {
+  const [first = '', all] = [columns[0], columns.join(', ')];
+  const text = `set local lock_timeout = ${PROBE_LOCK_MS}; insert into ${name} (${all}) select ${all} from ${name} limit 0;
+    update ${name} set ${first} = ${first} where false; delete from ${name} where false`;
+  return { text };
 }
 
 /** What a probe has found of the columns that a table may lack. */
@@ -26,7 +25,7 @@ export interface OptionalColumns {
 
 /**
  * Creates a missing table, `clients` only where there is none of our tables, and the others after it; never alters an existing one. If
- * two replicas start at once, both find the table. The catalog names what is missing, and the statement finds out what only a statement can: a lock, or an index or a file that is broken.
+ * two replicas start at once, both find the table. The catalog names what is missing, and the statement finds out what only a statement can: a privilege, a lock, or an index or a file that is broken.
  *
  * @param columns is kept up to date.
  * @param use what checks run.
@@ -45,7 +44,9 @@ export function probeTable(
       if (found.length === 0) throw missing(table.name, table.ifLost);
       assertUsable(table, found, columns.areThere);
       columns.areThere = hasOptional(found);
-      await runStatement(connection, use());
+      await runStatement(connection, use()).catch((fault) => {
+        throw hasState(fault, SQLSTATE.privilegeMissing) ? privilegeMissing(table.name) : fault;
+      });
     },
     async prepare() {
       const there = await runStatement<{ readonly name: string }>(connection, { text: FIND_OWN_TABLES });
@@ -65,16 +66,10 @@ export function probeTable(
   };
 }
 
-/** The statements that create a table, as one text. */
-export async function creationOf({ name, more }: TableDefinition, connection: Connection): Promise<string> {
-  const created = await connection.createTableSql(name);
-  return more === undefined ? created : `${created}\n${more};`;
-}
-
 /** False if another process was faster. The text is one round trip, and so one transaction. */
 async function create(table: TableDefinition, connection: Connection): Promise<boolean> {
   try {
-    await runStatement(connection, { text: await creationOf(table, connection) });
+    await runStatement(connection, { text: await createTableSql(table) });
     return true;
   } catch (fault) {
     if (hasState(fault, SQLSTATE.createdConcurrently)) return false;
@@ -94,6 +89,11 @@ async function notCreated(table: string, connection: Connection): Promise<TableU
   if (!found?.may) return missing(table, MIGRATE, ', and the database role may not create it');
   const fix = `start the service, which creates it and owns it; for a role with fewer rights, first ${MIGRATE}`;
   return new TableUnusable({ code: 'table_created_at_start', text: `table ${table} does not exist yet`, fix });
+}
+
+function privilegeMissing(table: string): TableUnusable {
+  const text = `the database role may not use table ${table} as the service does`;
+  return new TableUnusable({ code: 'privilege_missing', text, fix: 'npm run migrate -- --grant-to <role>' });
 }
 
 const MIGRATE = 'npm run migrate -- --grant-to <role>, with the DATABASE_URL of a role that may create tables';

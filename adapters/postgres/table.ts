@@ -1,18 +1,22 @@
 import { NO_CLIENT } from '../../application/client-lookup.ts';
 import type { Dependency } from '../../application/ports/health-check.ts';
 import type { DatabaseName } from '../../application/ports/telemetry.ts';
-import { HIGHEST_ID } from './client-entity.ts';
+import type { SqlTables } from '../sql/sql-database.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import type { DatabaseLog } from './database-log.ts';
+import { HIGHEST_ID } from './look-up-statements.ts';
+import { POSTGRES } from './postgres-dialect.ts';
+import { findRisks } from './role-risks.ts';
 import { Runner, runStatement, type Statement } from './runner.ts';
-import { findRoleRisks, findSchemaRisks } from './shared-schemas.ts';
-import type { TableDefinition } from './table-definition.ts';
 import { TableHealth } from './table-health.ts';
 import { probeTable } from './table-probe.ts';
+import type { TableDefinition } from './tables.ts';
 
 /** A table that is open: statements for requests, and its health. */
 export interface OpenTable extends Dependency {
   readonly runner: Runner;
+  /** The same, for statements that Kysely has built. */
+  readonly tables: SqlTables;
   /** The highest `id` of a row when it was last probed; 0 of an empty table, and of one that has none. */
   readonly highestId: number;
   /** Whether it has the columns that it may lack. */
@@ -34,11 +38,11 @@ export async function openTable(
   log: DatabaseLog,
   read?: (hasOptional: boolean) => Statement,
 ): Promise<OpenTable> {
-  const connection = await openConnection(options, table.schema);
+  const connection = await openConnection(options);
   let highestId = 0;
   const note = async () => {
-    const [row] = await runStatement<{ readonly highest: string | null }>(connection, { text: HIGHEST_ID });
-    highestId = Number(row?.highest ?? 0);
+    const [row] = await runStatement<{ readonly highest: number | null }>(connection, { text: HIGHEST_ID });
+    highestId = row?.highest ?? 0;
     return row?.highest == null ? NO_CLIENT : undefined;
   };
   const columns = { areThere: false };
@@ -56,18 +60,18 @@ export async function openTable(
   try {
     await health.start();
     // Only a warning: a role that may not read the catalog of roles needs no more than its tables.
-    const finds = table.access === 'read' ? [findSchemaRisks, findRoleRisks] : [findSchemaRisks];
-    for (const find of health.fault === undefined ? finds : []) {
-      for (const line of await find(connection).catch(() => [])) log(line);
-    }
+    const risks = health.fault === undefined ? findRisks(connection, table) : Promise.resolve([]);
+    for (const line of await risks.catch(() => [])) log(line);
   } catch (problem) {
     await close();
     throw problem;
   }
   const times = options.measure?.(name, () => connection.load());
+  const runner = new Runner({ connection, health, name, times });
   return {
     name,
-    runner: new Runner({ connection, health, name, times }),
+    runner,
+    tables: { db: connection.db, dialect: POSTGRES, query: (statement) => runner.query(statement) },
     get highestId() {
       return highestId;
     },

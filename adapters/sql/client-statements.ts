@@ -1,53 +1,84 @@
+import { sql } from 'kysely';
 import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { type ClientDetails, withoutEmpty } from '../../domain/client-details.ts';
 import { columnsOf, documentOf } from '../../domain/details-document.ts';
-import type { SqlDialect } from './sql-database.ts';
+import type { Tables } from './entities.ts';
+import type { SqlBuilder } from './sql-database.ts';
+
+/** A row as it is stored, without its number. */
+export type ClientValues = Record<Exclude<keyof Tables['clients'], 'id'>, string>;
 
 /** Statements that manage the table `clients`. @param hasDetails whether the table has the columns `credentials` and `details`. */
-export function clientStatements(
-  { bytewise, forUpdate, elementsOf, jsonType, ownerOf }: SqlDialect,
-  hasDetails: boolean,
-) {
-  const json = (name: string) => `${hasDetails ? `cast(${name} as text)` : "'{}'"} as "${name}"`;
-  const columns = `cast(id as text) as "id", client_id as "clientId", client_secret as "clientSecret",
-    client_name as "clientName", scope, ${json('credentials')}, ${json('details')}`;
-  const [given, values] = hasDetails ? [', credentials, details', ', $5, $6'] : ['', ''];
-  /** Parameters: the first id or the one before it, and the most rows. */
-  const page = (comparison: '>' | '>=') => `select ${columns} from clients
-    where client_id ${bytewise} ${comparison} $1 order by client_id ${bytewise} limit $2`;
-  const find = `select ${columns} from clients where client_id = $1`;
-  const update = 'update clients set client_secret = $2, client_name = $3, scope = $4';
-  const ofOne = 'where client_id = $1 returning 1';
-  /** The clients of a plan are one parameter, an array of JSON. */
-  const planned = `${elementsOf('$1')} as planned`;
-  const plannedField = (name: string) => `planned.value ->> cast('${name}' as text)`;
-  const plannedIds = `(select ${plannedField('client_id')} from ${planned})`;
-  const names = ['client_secret', 'client_name', 'scope', ...(hasDetails ? ['credentials', 'details'] : [])];
-  const plannedValue = (name: string) =>
-    name === 'credentials' || name === 'details' ? `cast(${plannedField(name)} as ${jsonType})` : plannedField(name);
+export function clientStatements({ db, dialect }: SqlBuilder, hasDetails: boolean) {
+  const { clientId, owner, elementsOf } = dialect;
+  const documents = hasDetails ? (['credentials', 'details'] as const) : [];
+  const document = (name: 'credentials' | 'details') =>
+    (hasDetails ? sql<string>`cast(${sql.ref(name)} as text)` : sql.lit('{}')).as(name);
+  const columns = [
+    sql<string>`cast(id as text)`.as('id'),
+    'client_id as clientId',
+    'client_secret as clientSecret',
+    'client_name as clientName',
+    'scope',
+    document('credentials'),
+    document('details'),
+  ] as const;
+  const clients = () => db.selectFrom('clients').select(columns);
+  const one = (id: string) => clients().where('client_id', '=', id);
+  const given = ({ credentials, details, ...values }: ClientValues) =>
+    hasDetails ? { ...values, credentials, details } : values;
+  /** The clients of a plan are one parameter, whatever their number: an array of JSON. */
+  const planned = (rows: readonly ClientValues[]) => elementsOf(JSON.stringify(rows)).as('planned');
+  const field = (name: keyof ClientValues) => sql<string>`planned.value ->> cast(${sql.lit(name)} as text)`;
+  const texts = ['client_secret', 'client_name', 'scope'] as const;
+  const values = [
+    ...texts.map((name) => [name, field(name)] as const),
+    ...documents.map((name) => [name, sql<string>`cast(${field(name)} as ${dialect.document})`] as const),
+  ];
   return {
     hasDetails,
-    list: { from: page('>='), behind: page('>') },
-    find,
-    findAndLock: `${find}${forUpdate}`,
-    /** Parameters: the columns. No row if the id is taken. */
-    insert: `insert into clients (client_id, client_secret, client_name, scope${given}) values ($1, $2, $3, $4${values})
-      on conflict (client_id) do nothing returning ${columns}`,
-    /** Parameters: the client id, and the other columns. */
-    update: { columns: `${update} ${ofOne}`, all: `${update}, credentials = $5, details = $6 ${ofOne}` },
-    remove: `delete from clients ${ofOne}`,
-    findAll: `select ${columns} from clients where client_id in ${plannedIds}`,
-    /** Parameters: an owner, and the most rows. */
-    ownedBy: `select ${columns} from clients where ${hasDetails ? ownerOf('details') : "''"} = $1 limit $2`,
-    /** Each returns the rows that it has changed. */
-    planned: {
-      remove: `delete from clients where client_id in ${plannedIds} returning 1`,
-      change: `update clients set ${names.map((name) => `${name} = ${plannedValue(name)}`).join(', ')}
-        from ${planned} where clients.client_id = ${plannedField('client_id')} returning 1`,
-      insert: `insert into clients (client_id, ${names.join(', ')})
-        select ${plannedField('client_id')}, ${names.map(plannedValue).join(', ')} from ${planned} returning 1`,
-    },
+    /** @param from the first id. */
+    list: (from: string, isExcluded: boolean, size: number) =>
+      clients()
+        .where(clientId, isExcluded ? '>' : '>=', from)
+        .orderBy(clientId)
+        .limit(size),
+    find: one,
+    findAndLock: (id: string) => one(id).$if(dialect.locksRows, (rows) => rows.forUpdate()),
+    findAll: (ids: readonly string[]) => clients().where('client_id', 'in', ids),
+    ownedBy: (name: string, max: number) =>
+      clients()
+        .where(hasDetails ? owner : sql.lit(''), '=', name)
+        .limit(max),
+    /** No row if the id is taken. */
+    insert: (client: ClientValues) =>
+      db
+        .insertInto('clients')
+        .values(given(client))
+        .onConflict((taken) => taken.column('client_id').doNothing())
+        .returning(columns),
+    /** Those that follow return the ids that they have changed. */
+    update: (id: string, changed: Partial<ClientValues>) =>
+      db.updateTable('clients').set(changed).where('client_id', '=', id).returning('client_id'),
+    remove: (ids: readonly string[]) => db.deleteFrom('clients').where('client_id', 'in', ids).returning('client_id'),
+    updateAll: (rows: readonly ClientValues[]) =>
+      db
+        .updateTable('clients')
+        .from(planned(rows))
+        .set(Object.fromEntries(values))
+        .where('clients.client_id', '=', field('client_id'))
+        .returning('client_id'),
+    insertAll: (rows: readonly ClientValues[]) =>
+      db
+        .insertInto('clients')
+        .columns(['client_id', ...texts, ...documents])
+        .expression(
+          db
+            .selectFrom(planned(rows))
+            .select([field('client_id').as('client_id'), ...values.map(([name, value]) => value.as(name))]),
+        )
+        .returning('client_id'),
   };
 }
 

@@ -22,9 +22,15 @@ import { parseJson } from '../../domain/parse-json.ts';
 import type { Problem } from '../../domain/problem.ts';
 import { thumbprintInput } from '../../domain/public-jwk.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
-import { clientStatements, columnTexts, requireChanged, requireDetails } from './client-statements.ts';
+import {
+  type ClientValues,
+  clientStatements,
+  columnTexts,
+  requireChanged,
+  requireDetails,
+} from './client-statements.ts';
 import { partsOf } from './parts-of.ts';
-import type { SqlConnection, SqlDatabase } from './sql-database.ts';
+import type { ClientsDatabase, SqlConnection } from './sql-database.ts';
 import { endTransaction, withConnection } from './transaction.ts';
 
 const PAGE_SIZE = 500;
@@ -39,12 +45,12 @@ type Statements = ReturnType<typeof clientStatements>;
 
 /** The table `clients`, to manage it. Each change is one transaction that locks the row before it changes it. */
 export class SqlClientStore implements ClientStore {
-  readonly #database: SqlDatabase;
+  readonly #database: ClientsDatabase;
   readonly #readDetails: ReadDetails;
   readonly #recorder: ChangeRecorder<ClientChange> | undefined;
 
   /** Connects at the first use. The table has to exist. */
-  constructor(database: SqlDatabase, readDetails: ReadDetails, recorder?: ChangeRecorder<ClientChange>) {
+  constructor(database: ClientsDatabase, readDetails: ReadDetails, recorder?: ChangeRecorder<ClientChange>) {
     this.#database = database;
     this.#readDetails = readDetails;
     this.#recorder = recorder;
@@ -54,9 +60,8 @@ export class SqlClientStore implements ClientStore {
     const isBehind = after !== undefined && Buffer.compare(Buffer.from(after), Buffer.from(prefix)) >= 0;
     let [first, isExcluded] = isBehind ? [after, true] : [prefix, false];
     for (let size = pageSize; size === pageSize; isExcluded = true) {
-      const rows = await this.#use((connection, { list }) =>
-        connection.query<ClientRow>(isExcluded ? list.behind : list.from, [first, pageSize]),
-      );
+      const from = [first, isExcluded, pageSize] as const;
+      const rows = await this.#use((connection, { list }) => connection.query(list(...from)));
       // No text is behind all ids: the encoding of the database may lack it.
       const page = rows.filter(({ clientId }) => clientId.startsWith(prefix));
       size = page.length;
@@ -67,20 +72,16 @@ export class SqlClientStore implements ClientStore {
 
   find(clientId: string): Promise<StoredClient | undefined> {
     return this.#use(async (connection, { find }) => {
-      const found = await this.#find(connection, find, clientId);
+      const found = this.#one(await connection.query(find(clientId)), clientId);
       return found && unversioned(found);
     });
   }
 
-  add({ details = {}, ...client }: NewClient): Promise<StoredClient | undefined> {
-    const texts = columnTexts(details);
+  add(client: NewClient): Promise<StoredClient | undefined> {
     return this.#transaction(async (connection, { insert, find, hasDetails }, note) => {
-      requireDetails(hasDetails, texts);
-      const { clientId, clientSecret, clientName, scope } = client;
-      const values = [clientId, clientSecret, clientName, scope, ...(hasDetails ? Object.values(texts) : [])];
-      const [record] = await connection.query<ClientRow>(insert, values);
+      const [record] = await connection.query(insert(valuesOf(client, hasDetails)));
       if (record === undefined) {
-        requireChanged((await connection.query(find, [clientId])).length, 1);
+        requireChanged((await connection.query(find(client.clientId))).length, 1);
         return undefined;
       }
       const after = this.#read(record);
@@ -90,13 +91,13 @@ export class SqlClientStore implements ClientStore {
   }
 
   findAll(clientIds: readonly string[]): Promise<readonly VersionedClient[]> {
-    return this.#use((connection, { findAll }) => this.#findAll(connection, findAll, clientIds));
+    return this.#use((connection, statements) => this.#findAll(connection, statements, clientIds));
   }
 
   ownedBy(owner: string): Promise<readonly VersionedClient[]> {
     return this.#use(async (connection, { ownedBy, hasDetails }) => {
       requireDetails(hasDetails, columnTexts({ owner }));
-      const records = await connection.query<ClientRow>(ownedBy, [owner, OWNED_MAX]);
+      const records = await connection.query(ownedBy(owner, OWNED_MAX));
       return records.map((record) => this.#readVersion(record));
     });
   }
@@ -112,23 +113,22 @@ export class SqlClientStore implements ClientStore {
     return this.#use(async (connection, statements) => {
       await connection.begin('table');
       if (await this.#isOutdated(connection, statements, planned, pruned)) {
-        await connection.run('rollback');
+        await connection.end('rollback');
         return failure('plan_outdated');
       }
-      const { remove, change: replace, insert } = statements.planned;
+      const { remove, updateAll, insertAll, hasDetails } = statements;
       const added = planned.filter(({ plan }) => plan.action === 'added');
       const changed = planned.filter(({ plan }) => plan.changes.length > 0);
       const removed = planned.filter(({ plan }) => plan.action === 'removed');
+      const write = (change: typeof updateAll | typeof insertAll) => (batch: readonly PlannedClient[]) =>
+        connection.query(change(batch.map((client) => valuesOf(client, hasDetails))));
       const steps = [
-        [remove, removed],
-        [replace, changed],
-        [insert, added],
+        [removed, (batch: readonly PlannedClient[]) => connection.query(remove(batch.map(({ clientId }) => clientId)))],
+        [changed, write(updateAll)],
+        [added, write(insertAll)],
       ] as const;
-      for (const [statement, clients] of steps) {
-        for (const batch of partsOf(clients, BATCH_SIZE)) {
-          const rows = batch.map((client) => plannedRow(client, statements.hasDetails));
-          requireChanged((await connection.query(statement, [JSON.stringify(rows)])).length, rows.length);
-        }
+      for (const [clients, run] of steps) {
+        for (const batch of partsOf(clients, BATCH_SIZE)) requireChanged((await run(batch)).length, batch.length);
       }
       if (change !== undefined) await prepare?.();
       await endTransaction(connection, change, this.#recorder, onCommit);
@@ -143,7 +143,7 @@ export class SqlClientStore implements ClientStore {
   ): Promise<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>> {
     return this.#transaction<Result<StoredClient, Problem | 'client_unknown' | 'details_unreadable'>>(
       async (connection, { findAndLock, update, hasDetails }, note) => {
-        const found = await this.#find(connection, findAndLock, clientId);
+        const found = this.#one(await connection.query(findAndLock(clientId)), clientId);
         if (found === undefined) return failure('client_unknown');
         const before = unversioned(found);
         const edited = edit(found);
@@ -153,13 +153,10 @@ export class SqlClientStore implements ClientStore {
         const details = given === undefined ? before.details : withKeyIds(given);
         const after = { ...before, ...fields, details };
         if (isDeepStrictEqual(before, after)) return success(after);
-        const { clientSecret, clientName, scope } = after;
-        const texts = columnTexts(details);
-        requireDetails(hasDetails, texts);
+        const { client_id: _, credentials, details: document, ...columns } = valuesOf(after, hasDetails);
         const isWritten = hasDetails && given !== undefined;
-        const values = [clientId, clientSecret, clientName, scope, ...(isWritten ? Object.values(texts) : [])];
-        const changed = await connection.query(isWritten ? update.all : update.columns, values);
-        requireChanged(changed.length, 1);
+        const values = { ...columns, ...(isWritten && { credentials, details: document }) };
+        requireChanged((await connection.query(update(clientId, values))).length, 1);
         await prepare?.();
         note({ before, after });
         return success(after);
@@ -173,10 +170,10 @@ export class SqlClientStore implements ClientStore {
     mayRemove: (stored: VersionedClient) => boolean = () => true,
   ): Promise<StoredClient | undefined> {
     return this.#transaction(async (connection, { findAndLock, remove }, note) => {
-      const found = await this.#find(connection, findAndLock, clientId);
+      const found = this.#one(await connection.query(findAndLock(clientId)), clientId);
       if (found === undefined || !mayRemove(found)) return undefined;
       const before = unversioned(found);
-      requireChanged((await connection.query(remove, [clientId])).length, 1);
+      requireChanged((await connection.query(remove([clientId]))).length, 1);
       await prepare?.();
       note({ before });
       return before;
@@ -188,7 +185,7 @@ export class SqlClientStore implements ClientStore {
     try {
       return await this.#use(async (connection) => {
         await connection.begin('rows');
-        await connection.run('rollback');
+        await connection.end('rollback');
         return undefined;
       });
     } catch (fault) {
@@ -200,24 +197,21 @@ export class SqlClientStore implements ClientStore {
     await this.#database.close();
   }
 
-  async #find(connection: SqlConnection, statement: string, clientId: string): Promise<VersionedClient | undefined> {
-    const records = await connection.query<ClientRow>(statement, [clientId]);
-    // The collation of another application may ignore case.
+  /** The collation of another application may ignore case. */
+  #one(records: readonly ClientRow[], clientId: string): VersionedClient | undefined {
     const record = records.find((found) => found.clientId === clientId);
     return record && this.#readVersion(record);
   }
 
   async #findAll(
     connection: SqlConnection,
-    statement: string,
+    { findAll }: Statements,
     clientIds: readonly string[],
   ): Promise<readonly VersionedClient[]> {
     const found: VersionedClient[] = [];
     for (const ids of partsOf(clientIds, BATCH_SIZE)) {
       const asked = new Set(ids);
-      const parameter = JSON.stringify(ids.map((client_id) => ({ client_id })));
-      const records = await connection.query<ClientRow>(statement, [parameter]);
-      // The collation of another application may ignore case.
+      const records = await connection.query(findAll(ids));
       found.push(...records.filter(({ clientId }) => asked.has(clientId)).map((record) => this.#readVersion(record)));
     }
     return found;
@@ -225,17 +219,18 @@ export class SqlClientStore implements ClientStore {
 
   async #isOutdated(
     connection: SqlConnection,
-    { findAll, ownedBy }: Statements,
+    statements: Statements,
     planned: readonly PlannedClient[],
     pruned: string | undefined,
   ): Promise<boolean> {
     const versions = new Map<string, string>();
     const ids = planned.map(({ clientId }) => clientId);
-    for (const { clientId, version } of await this.#findAll(connection, findAll, ids)) versions.set(clientId, version);
+    for (const { clientId, version } of await this.#findAll(connection, statements, ids))
+      versions.set(clientId, version);
     if (planned.some(({ clientId, plan }) => versions.get(clientId) !== plan.version)) return true;
     if (pruned === undefined) return false;
     const known = new Set(ids);
-    const owned = await connection.query<ClientRow>(ownedBy, [pruned, OWNED_MAX]);
+    const owned = await connection.query(statements.ownedBy(pruned, OWNED_MAX));
     return owned.some(({ clientId }) => !known.has(clientId));
   }
 
@@ -276,7 +271,7 @@ export class SqlClientStore implements ClientStore {
   #use<Outcome>(work: (connection: SqlConnection, statements: Statements) => Promise<Outcome>): Promise<Outcome> {
     return withConnection(this.#database, async (connection) => {
       const hasDetails = await this.#database.hasDetails(connection);
-      return work(connection, clientStatements(this.#database.dialect, hasDetails));
+      return work(connection, clientStatements(this.#database, hasDetails));
     });
   }
 }
@@ -285,7 +280,10 @@ function unversioned({ version: _version, ...stored }: VersionedClient): StoredC
   return stored;
 }
 
-function plannedRow({ clientId, clientSecret, clientName, scope, details = {} }: PlannedClient, hasDetails: boolean) {
+function valuesOf(
+  { clientId, clientSecret, clientName, scope, details = {} }: NewClient,
+  hasDetails: boolean,
+): ClientValues {
   const texts = columnTexts(details);
   requireDetails(hasDetails, texts);
   return { client_id: clientId, client_secret: clientSecret, client_name: clientName, scope, ...texts };

@@ -1,15 +1,10 @@
+import type { Compilable } from 'kysely';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
-import type { SqlConnection, SqlValue } from './sql-database.ts';
-
-/** What `withConnection` needs of a database. */
-interface Connectable {
-  connect(): Promise<SqlConnection>;
-  faultOf(fault: unknown): unknown;
-}
+import type { SqlConnection, SqlDatabase, SqlTables } from './sql-database.ts';
 
 /** Runs work on a connection, and gives it back. Throws what the database makes of a fault. */
 export async function withConnection<Outcome>(
-  database: Connectable,
+  database: Pick<SqlDatabase, 'connect' | 'faultOf'>,
   work: (connection: SqlConnection) => Promise<Outcome>,
 ): Promise<Outcome> {
   let connection: SqlConnection | undefined;
@@ -36,20 +31,20 @@ export async function endTransaction<Change>(
   recorder: ChangeRecorder<Change> | undefined,
   onCommit?: () => void,
 ): Promise<void> {
-  if (change === undefined) return connection.run('rollback');
+  if (change === undefined) return connection.end('rollback');
   await recorder?.record(change, await connection.role());
   onCommit?.();
   try {
-    await connection.run('commit');
+    await connection.end('commit');
   } catch (fault) {
     recorder?.unconfirmed();
     throw fault;
   }
 }
 
-/** The database with statements that run alone, each on its own connection. */
-export function queryable<Database extends Connectable>(database: Database) {
-  const query = <Row>(text: string, values: readonly SqlValue[] = []) =>
-    withConnection(database, (connection) => connection.query<Row>(text, values));
+/** The tables of a database, with statements that run alone, each on its own connection. */
+export function tablesOf<Database extends SqlDatabase>(database: Database): Database & SqlTables {
+  const query = <Row>(statement: Compilable<Row>) =>
+    withConnection(database, (connection) => connection.query(statement));
   return { ...database, query };
 }

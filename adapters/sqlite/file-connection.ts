@@ -1,23 +1,32 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { type Compilable, sql } from 'kysely';
+import type { SqlBuilder, SqlConnection } from '../sql/sql-database.ts';
+import { statementBuilder } from '../sql/statement-builder.ts';
 
-type Value = string | number | null;
+/** What builds statements for SQLite. */
+export const SQLITE: SqlBuilder = {
+  db: statementBuilder('sqlite'),
+  dialect: {
+    clientId: sql`client_id collate binary`,
+    locksRows: false,
+    document: sql`text`,
+    elementsOf: (array) => sql`json_each(${array})`,
+    owner: sql`case when json_valid(details) then details ->> 'owner' end`,
+    now: sql`unixepoch('now')`,
+    exactNow: sql`unixepoch('subsec')`,
+  },
+};
 
 /** Statements for a program, on a file that is open. */
-export function connectionTo(database: DatabaseSync) {
+export function connectionTo(database: DatabaseSync): Pick<SqlConnection, 'query' | 'end' | 'role'> {
   return {
-    /** With the parameters `$1`, `$2`, … */
-    async query<Row>(text: string, values: readonly Value[] = []): Promise<readonly Row[]> {
-      const bound: Value[] = [];
-      // Each parameter by its place: SQLite looks for a name among all of them, and an import has thousands.
-      const placed = text.replaceAll(/\$(\d+)/g, (_, number) => {
-        bound.push(values[Number(number) - 1] ?? null);
-        return '?';
-      });
-      const rows = database.prepare(placed).all(...bound);
+    async query<Row>(statement: Compilable<Row>) {
+      const { sql: text, parameters } = statement.compile();
+      const rows = database.prepare(text).all(...(parameters as readonly SQLInputValue[]));
       // Rows have no prototype.
       return rows.map((row) => ({ ...row })) as unknown as readonly Row[];
     },
-    run: async (text: string) => database.exec(text),
+    end: async (how) => database.exec(how),
     role: async () => undefined,
   };
 }

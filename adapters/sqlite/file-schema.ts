@@ -6,18 +6,19 @@ import { MIGRATIONS } from './migrations.ts';
 export const APPLICATION_ID = 0x63636173;
 
 /** The `user_version` of a file that has had the first migration. Smaller numbers are of states before 1.0.0. */
-const FIRST_VERSION = 100;
+const FIRST_VERSION = 101;
 
 /** The `user_version` of a file that has had all of them. */
 export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;
 
 /** The migrations that a file of this version lacks. */
-export function migrationsAfter(version: number): typeof MIGRATIONS {
-  return MIGRATIONS.slice(Math.max(0, version - FIRST_VERSION + 1));
+export async function migrationsAfter(version: number) {
+  const lacking = MIGRATIONS.slice(Math.max(0, version - FIRST_VERSION + 1));
+  return Promise.all(lacking.map(async ({ name, statements }) => ({ name, statements: await statements() })));
 }
 
-/** Without `strict`, a column may have a value of any type. */
-const FIND_FOREIGN_TABLE = `select name from pragma_table_list where schema = 'main' and name = 'clients' and not strict`;
+/** Without its checks, a column of the table may have a value of any type. */
+const FIND_FOREIGN_TABLE = `select name from sqlite_schema where name = 'clients' and sql not like '%check (typeof(client_id) = ''text'')%'`;
 
 /** The number in the header, or of rows. */
 function readNumber(database: DatabaseSync, statement: string): number {

@@ -56,10 +56,10 @@ function inTransaction<Outcome>(database: DatabaseSync, work: () => Outcome): Ou
  * programs that do this at once, one does the work; with `refuse`, none: the file must have been migrated. Throws
  * DependencyUnavailable if the file cannot be used.
  */
-export function openMigrated(
+export async function openMigrated(
   path: string,
   lacking: 'create' | 'refuse' = 'create',
-): { readonly database: DatabaseSync; readonly done: readonly string[] } {
+): Promise<{ readonly database: DatabaseSync; readonly done: readonly string[] }> {
   let database: DatabaseSync | undefined;
   try {
     if (!exists(path)) {
@@ -68,10 +68,12 @@ export function openMigrated(
     }
     const opened = openToWrite(path);
     database = opened;
-    if (schemaVersion(opened, path, lacking === 'refuse' ? MIGRATE : undefined) === SCHEMA_VERSION)
-      return { database, done: [] };
+    const version = schemaVersion(opened, path, lacking === 'refuse' ? MIGRATE : undefined);
+    if (version === SCHEMA_VERSION) return { database, done: [] };
+    const migrations = await migrationsAfter(version);
     const done = inTransaction(opened, () => {
-      const migrations = migrationsAfter(schemaVersion(opened, path));
+      // Another program was faster.
+      if (schemaVersion(opened, path) !== version) return [];
       for (const statement of migrations.flatMap(({ statements }) => statements)) opened.exec(statement);
       opened.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`);
       return migrations.map(({ name }) => `Migrated: ${name}`);
@@ -84,27 +86,29 @@ export function openMigrated(
 }
 
 /** Creates and migrates the file. Returns what was done; for a dry run, which changes nothing, the statements. */
-export function migrateFile(path: string, isDryRun = false): readonly string[] {
+export async function migrateFile(path: string, isDryRun = false): Promise<readonly string[]> {
   if (isDryRun) return pendingStatements(path);
-  const { database, done } = openMigrated(path);
+  const { database, done } = await openMigrated(path);
   closeKeepingLog(database, path);
   return done;
 }
 
-function pendingStatements(path: string): readonly string[] {
+async function pendingStatements(path: string): Promise<readonly string[]> {
+  const migrations = await migrationsAfter(versionOf(path));
+  return migrations.flatMap(({ statements }) => statements.map((statement) => statement.replace(/;?$/, ';')));
+}
+
+/** 0 of a file that does not exist yet. */
+function versionOf(path: string): number {
   try {
-    if (!exists(path)) return statementsAfter(0);
+    if (!exists(path)) return 0;
     const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS });
     try {
-      return statementsAfter(schemaVersion(database, path));
+      return schemaVersion(database, path);
     } finally {
       database.close();
     }
   } catch (fault) {
     throw storeFault(path, fault);
   }
-}
-
-function statementsAfter(version: number): readonly string[] {
-  return migrationsAfter(version).flatMap(({ statements }) => statements.map((statement) => `${statement};`));
 }

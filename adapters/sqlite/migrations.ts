@@ -1,6 +1,6 @@
-const HAS_SUBJECTS = "new.credentials -> 'federated_subjects' is not null";
+import type { TableName } from '../sql/entities.ts';
 
-const isObject = (column: string) => `check (json_valid(${column}) and json_type(${column}) = 'object')`;
+const HAS_SUBJECTS = "new.credentials -> 'federated_subjects' is not null";
 
 /** An entry without both texts is ignored, since neither may be null. */
 const subjectTrigger = (
@@ -14,24 +14,30 @@ const subjectTrigger = (
     from json_each(new.credentials, '$.federated_subjects');
 end`;
 
+interface Migration {
+  readonly name: string;
+  /** Loads MikroORM where it creates tables, so only then. */
+  statements(): Promise<readonly string[]>;
+}
+
+/** The statements that create tables. */
+export async function creationOfTables(...tables: readonly TableName[]): Promise<readonly string[]> {
+  const [{ creationOf }, { SqliteDriver }] = await Promise.all([
+    import('../sql/create-tables.ts'),
+    import('@mikro-orm/sql'),
+  ]);
+  return creationOf('sqlite', SqliteDriver, ...tables);
+}
+
 /**
- * Every migration, in order: a file has had as many as its `user_version` says. Texts are compared byte by byte, and no id of a
- * row is used again. What authenticates a client stands in front, so that it is read without the pages of a long row. The identities of other issuers are
- * found in `client_subjects`, which triggers fill from `credentials`:
- * SQLite has no index on the entries of a list.
+ * Every migration, in order: a file has had as many as its `user_version` says. The identities of other issuers are
+ * found in `client_subjects`, which triggers fill from `credentials`: SQLite has no index on the entries of a list.
  */
-export const MIGRATIONS: readonly { readonly name: string; readonly statements: readonly string[] }[] = [
+export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0001-clients',
-    statements: [
-      `create table clients (
-  id integer primary key autoincrement,
-  client_id text not null unique,
-  client_secret text not null,
-  credentials text not null default '{}' ${isObject('credentials')},
-  client_name text not null,
-  scope text not null,
-  details text not null default '{}' ${isObject('details')}) strict`,
+    statements: async () => [
+      ...(await creationOfTables('clients')),
       `create table client_subjects (
   issuer text not null,
   subject text not null,

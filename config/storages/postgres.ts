@@ -1,6 +1,6 @@
 import { readDetails } from '../../adapters/files/clients-file.ts';
 import { openClientsDatabase } from '../../adapters/postgres/clients-program/postgres-clients-database.ts';
-import { KEY_RING, openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
+import { openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
 import { openKeyRingDatabase } from '../../adapters/postgres/keys-program/postgres-key-ring-database.ts';
 import { openLastUsed } from '../../adapters/postgres/last-used/postgres-last-used.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
@@ -17,7 +17,7 @@ import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { SqlClientTokens } from '../../adapters/sql/token-revocation/sql-client-tokens.ts';
 import { SqlRevocations } from '../../adapters/sql/token-revocation/sql-revocations.ts';
-import { queryable } from '../../adapters/sql/transaction.ts';
+import { tablesOf } from '../../adapters/sql/transaction.ts';
 import { success } from '../../domain/result.ts';
 import type { Storage } from './storage.ts';
 
@@ -31,18 +31,18 @@ export const postgres: Storage = {
   },
 
   async openKeyRing({ database, log }) {
-    const { dependency, ...table } = await openKeyRing(database, log);
-    return { store: new SqlKeyRing(table), dependency };
+    const { tables, dependency } = await openKeyRing(database, log);
+    return { store: new SqlKeyRing(tables), dependency };
   },
 
   async openRevocations({ database, log }) {
-    const { dependency, ...table } = await openRevocations(database, log);
-    return { store: new SqlRevocations(table), dependency };
+    const { tables, dependency } = await openRevocations(database, log);
+    return { store: new SqlRevocations(tables), dependency };
   },
 
   async openLastUsed({ database, log }) {
-    const { dependency, ...table } = await openLastUsed(database, log);
-    return { store: new SqlLastUsed(table), dependency };
+    const { tables, dependency } = await openLastUsed(database, log);
+    return { store: new SqlLastUsed(tables), dependency };
   },
 
   openUsedAssertions: ({ database, clock, log }) => openUsedAssertions(database, clock, log),
@@ -56,7 +56,7 @@ export const postgres: Storage = {
         with: (recorder) => ({
           store: new SqlClientStore(clients, readDetails, recorder),
           tokens: new SqlClientTokens(revocations, recorder),
-          lastUsed: new SqlLastUsed(queryable(clients)),
+          lastUsed: new SqlLastUsed(tablesOf(clients)),
         }),
         async close() {
           await revocations.close();
@@ -68,7 +68,7 @@ export const postgres: Storage = {
       return new SqlKeyRingRecords(await openKeyRingDatabase(url), recorder);
     },
     async migrate({ url }, options) {
-      return success({ done: await migrateDatabase(url, { created: [KEY_RING], ...options }), hasRoles: true });
+      return success({ done: await migrateDatabase(url, options), hasRoles: true });
     },
   },
 };

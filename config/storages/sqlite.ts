@@ -7,7 +7,7 @@ import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts
 import { SqlClientStore } from '../../adapters/sql/sql-client-store.ts';
 import { SqlClientTokens } from '../../adapters/sql/token-revocation/sql-client-tokens.ts';
 import { SqlRevocations } from '../../adapters/sql/token-revocation/sql-revocations.ts';
-import { queryable } from '../../adapters/sql/transaction.ts';
+import { tablesOf } from '../../adapters/sql/transaction.ts';
 import { openClientsFile } from '../../adapters/sqlite/clients-program/sqlite-clients-database.ts';
 import { createKeyRingFile, keyRingFile, keyRingFileOf } from '../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
 import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
@@ -22,10 +22,10 @@ const ONE_CONNECTION = () => ({ open: 1, max: 1, idle: 1, waiting: 0 });
 const READY = () => ({ ready: true }) as const;
 
 /** The file of the tables that the service writes, beside that of the registrations. */
-function openBeside({ file, database: { mayCreate = true } }: ServiceNeeds) {
+async function openBeside({ file, database: { mayCreate = true } }: ServiceNeeds) {
   const path = keyRingFileOf(file);
-  if (mayCreate || existsSync(path)) createKeyRingFile(path);
-  return keyRingFile(path);
+  if (mayCreate || existsSync(path)) await createKeyRingFile(path);
+  return tablesOf(keyRingFile(path));
 }
 
 /** Registrations in a file of SQLite, and the key ring in another one beside it. */
@@ -40,19 +40,18 @@ export const sqlite: Storage = {
   },
 
   async openKeyRing(needs) {
-    const { readiness, close, ...ring } = openBeside(needs);
-    return { store: new SqlKeyRing(queryable(ring)), dependency: { name: 'key directory', readiness, close } };
+    const { readiness, close, ...tables } = await openBeside(needs);
+    return { store: new SqlKeyRing(tables), dependency: { name: 'key directory', readiness, close } };
   },
 
   async openRevocations(needs) {
-    const { close, ...table } = openBeside(needs);
-    const store = new SqlRevocations({ ...queryable(table), count: 'count' });
-    return { store, dependency: { name: 'revocations', readiness: READY, close } };
+    const { close, ...tables } = await openBeside(needs);
+    return { store: new SqlRevocations(tables), dependency: { name: 'revocations', readiness: READY, close } };
   },
 
   async openLastUsed(needs) {
-    const { close, ...table } = openBeside(needs);
-    return { store: new SqlLastUsed(queryable(table)), dependency: { name: 'last used', readiness: READY, close } };
+    const { close, ...tables } = await openBeside(needs);
+    return { store: new SqlLastUsed(tables), dependency: { name: 'last used', readiness: READY, close } };
   },
 
   programs: {
@@ -62,8 +61,8 @@ export const sqlite: Storage = {
         refusal: () => new SqlClientStore(clients, readDetails).refusal(),
         with: (recorder) => ({
           store: new SqlClientStore(clients, readDetails, recorder),
-          tokens: new SqlClientTokens({ ...revocations, count: 'count' }, recorder),
-          lastUsed: new SqlLastUsed(queryable(revocations)),
+          tokens: new SqlClientTokens(revocations, recorder),
+          lastUsed: new SqlLastUsed(tablesOf(revocations)),
         }),
         close: () => clients.close(),
       };
@@ -73,7 +72,7 @@ export const sqlite: Storage = {
     },
     async migrate({ file }, { grantTo, dryRun }) {
       if (grantTo !== undefined) return failure('--grant-to: a file has no roles; its owner and group decide.');
-      return success({ done: migrateFile(file, dryRun), hasRoles: false });
+      return success({ done: await migrateFile(file, dryRun), hasRoles: false });
     },
   },
 };

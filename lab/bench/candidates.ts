@@ -95,7 +95,7 @@ export async function startOnSqlite(
   opened: AsyncDisposableStack,
 ): Promise<Candidate> {
   const file = join(await temporaryFolder(opened), 'clients.sqlite');
-  migrateFile(file);
+  await migrateFile(file);
   const database = new DatabaseSync(file);
   const insert = database.prepare(
     'insert into clients (client_id, client_secret, client_name, scope) values (:client_id, :client_secret, :client_name, :scope)',

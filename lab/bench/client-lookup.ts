@@ -1,9 +1,11 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
-import { CLIENTS, lookUpStatements } from '../../adapters/postgres/client-entity.ts';
+import { lookUpStatements } from '../../adapters/postgres/look-up-statements.ts';
 import { clientRows } from '../../adapters/postgres/postgres-client-rows.ts';
 import { openTable } from '../../adapters/postgres/table.ts';
+import { CLIENTS } from '../../adapters/postgres/tables.ts';
 import { decoyPicker } from '../../adapters/secrets/decoy-picker.ts';
+import { entitiesFor } from '../../adapters/sql/entities.ts';
 import { SqlClientRepository } from '../../adapters/sql/sql-client-repository.ts';
 import { SystemClock } from '../../adapters/system/system.ts';
 import { DatabaseServer } from '../../tests/support/database-server.ts';
@@ -14,6 +16,8 @@ const ROUNDS = 5;
 const LOOKUPS = 3_000;
 const POOL_SIZE = 8;
 const HASH = '$2b$10$1a0o6Bc5JolBzzqrgo7CPeXkdMBwN8LGiwUfu.MrnWzF4mbUTljwy';
+
+const { clients: CLIENT } = entitiesFor('postgresql');
 
 type Find = (clientId: string) => Promise<unknown>;
 
@@ -28,7 +32,7 @@ const repository = new SqlClientRepository({
   pickDecoy: decoyPicker(new Uint8Array(32)),
 });
 const orm = new MikroORM({
-  entities: [CLIENTS.schema],
+  entities: [CLIENT],
   dbName: 'postgres',
   ensureDatabase: false,
   pool: { max: POOL_SIZE },
@@ -43,7 +47,7 @@ const METHODS: Readonly<Record<string, Find>> = {
   'this repository': (id) => repository.findByClientId(id),
   'MikroORM connection.execute': (id) =>
     orm.em.getConnection().execute(FIND_CLIENTS.text.replace('$1', '?'), [`{${id}}`]),
-  'MikroORM em.fork().findOne': (id) => orm.em.fork().findOne(CLIENTS.schema, { clientId: id }),
+  'MikroORM em.fork().findOne': (id) => orm.em.fork().findOne(CLIENT, { client_id: id }),
 };
 
 for (const size of [100, 1_000_000]) {

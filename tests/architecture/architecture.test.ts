@@ -1,5 +1,5 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -27,6 +27,22 @@ describe('root names', () => {
     expect(JSON.parse(readFileSync('package.json', 'utf8')).scripts.check).toContain(
       'tests/architecture/top-level-names.ts',
     );
+  });
+});
+
+describe("MikroORM's entity manager", () => {
+  /** What of it a text uses, apart from the pool and Kysely: the rest writes values into the text of statements. */
+  const usedIn = (text: string) =>
+    text.match(/\bem\.(?!getKysely\b|getConnection\(\)\.getNativeClient\b)\w+|\b(EntityManager|transactional)\b/g) ??
+    [];
+
+  it('runs no statement', () => {
+    const files = globSync('{adapters,application,config,domain}/**/*.ts');
+    expect(files.length).toBeGreaterThan(200);
+    expect(files.filter((file) => usedIn(readFileSync(file, 'utf8')).length > 0)).toEqual([]);
+    for (const planted of ['orm.em.find(Client)', 'em.flush()', 'orm.em.getConnection().execute(text)']) {
+      expect(usedIn(planted)).toHaveLength(1);
+    }
   });
 });
 

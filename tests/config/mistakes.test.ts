@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { KEY_RING } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
+import { KEY_RING } from '../../adapters/postgres/tables.ts';
 import { manageClients } from '../../config/programs/clients-program.ts';
 import { inspectService } from '../../config/programs/doctor.ts';
 import { manageKeys } from '../../config/programs/keys-program.ts';
@@ -133,7 +133,7 @@ describe('a mistake of an operator', () => {
         await database.query(`create table clients (id int, name text); grant select on clients to ${role.name}`);
         return doctorAt(role.url).finally(() => database.query('drop table clients'));
       },
-      /that of another application, give the service its own schema or database: \?options=-c%20search_path/,
+      /that of another application, give the service its own schema or database: \?options=-c%20search_path%3D/,
     ],
     [
       'a table without a grant',
@@ -141,7 +141,7 @@ describe('a mistake of an operator', () => {
         await database.query(`create table clients ${COLUMNS}`);
         return doctorAt(role.url).finally(() => database.query('drop table clients'));
       },
-      /grant select \(id, client_id, client_secret, client_name, scope\) on clients to/,
+      /npm run migrate -- --grant-to <role>/,
     ],
     ['keys without their tables', () => keysAt(role.url, ['list']), /KEY_DIRECTORY=database creates the key ring/],
     [
@@ -150,7 +150,7 @@ describe('a mistake of an operator', () => {
         await database.query(KEY_TABLES);
         return keysAt(role.url, ['list']).finally(() => database.query('drop table key_ring'));
       },
-      /grant select, insert, update, delete on key_ring to role_/,
+      /npm run migrate -- --grant-to <role>, with --role-for clients or --role-for keys/,
     ],
     ['keys without a database', () => keysAt('', ['list']), /set DATABASE_FILE \(SQLite\) or DATABASE_URL/],
     [

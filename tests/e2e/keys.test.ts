@@ -182,7 +182,7 @@ describe('a service with KEY_DIRECTORY=database', () => {
   it('does not start on a table that it cannot use, and says why', async () => {
     await server.query('create table key_ring (kid text primary key, sealed text)');
     await server.query('grant select, insert, update, delete on key_ring to service');
-    await expect(problemsOf({})).rejects.toThrow('table key_ring lacks the column algorithm, step, created_at');
+    await expect(problemsOf({})).rejects.toThrow('table key_ring has no column algorithm, step, created_at');
   });
 
   it('does not start without the secret of a key that is in use, until that is back or the key is revoked', async () => {

@@ -281,7 +281,7 @@ describe('registrations in a file of SQLite', () => {
 
     it('says in a dry run what it would do, and does nothing', async () => {
       const { exitCode, stdout } = await migrate('--dry-run');
-      expect([exitCode, stdout]).toEqual([0, expect.stringContaining('create table clients')]);
+      expect([exitCode, stdout]).toEqual([0, expect.stringContaining('create table `clients`')]);
       expect(await readdir(folder)).not.toContain('clients.db');
     });
 

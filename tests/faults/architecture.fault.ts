@@ -46,6 +46,10 @@ const PLANTED: Readonly<Record<string, { readonly file: string; readonly text: s
     file: 'adapters/memory/planted.ts',
     text: "import type { SystemClock } from '../system/system.ts';\nexport type Planted = SystemClock;",
   },
+  'databases-know-only-their-statements': {
+    file: 'adapters/sqlite/planted-fault.ts',
+    text: "import type { TableUnusable } from '../postgres/fault.ts';\nexport type Planted = TableUnusable;",
+  },
   'the-core-knows-no-feature': {
     file: 'adapters/http/server/planted.ts',
     text: "import type { MinuteHistory } from '../status-page/minute-history.ts';\nexport type Planted = MinuteHistory;",

@@ -2,9 +2,9 @@ import { globSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openConnection } from '../../adapters/postgres/connection.ts';
 import { problemOfFault } from '../../adapters/postgres/fault-problem.ts';
-import { KEY_RING } from '../../adapters/postgres/key-directory/postgres-key-ring.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
 import { runStatement } from '../../adapters/postgres/runner.ts';
+import { createTableSql, KEY_RING } from '../../adapters/postgres/tables.ts';
 import { readPage } from '../support/page-snippets.ts';
 import { RecordingProxy } from '../support/recording-proxy.ts';
 import { runAt } from '../support/run-at.ts';
@@ -101,6 +101,14 @@ async function record({ template, change, searchPath = '"$user", public' }: Cond
 /** As behind a pooler, which may run a statement in a session whose search path nobody has fixed. */
 const keepSearchPath = (statement: string) => statement.replace('pg_catalog.set_config(', 'pg_catalog.concat(');
 
+describe('the text of a statement, which the log of a server and pg_stat_activity show', () => {
+  it('has no hash, secret, assertion, token, name or id, by any command or request', () => {
+    expect(undisturbed.statements.length).toBeGreaterThan(100);
+    const value = /\$2[aby]\$|a-secret-of|eyJ|billing|Renamed|spring|kubernetes|resource|"kty"/;
+    expect(undisturbed.statements.filter((text) => value.test(text))).toEqual([]);
+  });
+});
+
 describe('functions, operators, casts and types that another role plants in the search path', () => {
   it.each<[string, Conditions]>([
     [
@@ -129,8 +137,8 @@ describe('functions, operators, casts and types that another role plants in the 
     expect(DOCUMENTED.length).toBeGreaterThan(10);
     const { url } = await (await openDatabase(planted)).createRole();
     await migrateDatabase(url);
-    const connection = await openConnection({ url, poolSize: 1, deadlineMs: 10_000 }, KEY_RING.schema);
-    await runStatement(connection, { text: await connection.createTableSql(KEY_RING.name) });
+    const connection = await openConnection({ url, poolSize: 1, deadlineMs: 10_000 });
+    await runStatement(connection, { text: await createTableSql(KEY_RING) });
     await connection.close();
     for (const statement of DOCUMENTED) {
       const fault = await runAt(url, statement).catch((error: unknown) => error);

@@ -153,7 +153,7 @@ describe('a service whose file changes while it runs', () => {
     ],
   ])('notices that %s', async (_what, change) => {
     const changed = join(other, 'changed.db');
-    migrateFile(changed);
+    await migrateFile(changed);
     await start();
     expect(await ask()).toBe(200);
     await change(changed);
@@ -333,7 +333,7 @@ describe('a folder that this user may only read', () => {
       /^\S+ or its folder is read-only: .* -wal and -shm beside it suffice, which npm run migrate creates/,
     );
     await chmod(file.folder, 0o755);
-    migrateFile(file.path);
+    await migrateFile(file.path);
     expect(await read()).toMatch(/^read 1\n/);
   });
 });

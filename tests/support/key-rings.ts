@@ -2,7 +2,7 @@ import { openKeyRing } from '../../adapters/postgres/key-directory/postgres-key-
 import { openKeyRingDatabase } from '../../adapters/postgres/keys-program/postgres-key-ring-database.ts';
 import { SqlKeyRing } from '../../adapters/sql/key-directory/sql-key-ring.ts';
 import { SqlKeyRingRecords } from '../../adapters/sql/keys-program/sql-key-ring-records.ts';
-import { queryable } from '../../adapters/sql/transaction.ts';
+import { tablesOf } from '../../adapters/sql/transaction.ts';
 import { createKeyRingFile, keyRingFile } from '../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
 import type { KeyRingChange } from '../../application/ports/key-ring-records.ts';
@@ -11,8 +11,8 @@ type Recorder = ChangeRecorder<readonly KeyRingChange[]>;
 
 /** The key ring in PostgreSQL, as the service opens it. */
 export async function postgresKeyRing(...options: Parameters<typeof openKeyRing>) {
-  const { dependency, ...table } = await openKeyRing(...options);
-  return { store: new SqlKeyRing(table), dependency };
+  const { dependency, tables } = await openKeyRing(...options);
+  return { store: new SqlKeyRing(tables), dependency };
 }
 
 /** The same for an operator. */
@@ -21,9 +21,9 @@ export async function postgresKeyRingRecords(url: string, recorder?: Recorder): 
 }
 
 /** The key ring in a file of SQLite, as the service opens it. */
-export function sqliteKeyRing(path: string): SqlKeyRing {
-  createKeyRingFile(path);
-  return new SqlKeyRing(queryable(keyRingFile(path)));
+export async function sqliteKeyRing(path: string): Promise<SqlKeyRing> {
+  await createKeyRingFile(path);
+  return new SqlKeyRing(tablesOf(keyRingFile(path)));
 }
 
 /** The same for an operator. */

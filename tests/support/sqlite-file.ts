@@ -23,7 +23,7 @@ export interface SqliteFile extends AsyncDisposable {
 export async function createSqliteFile(): Promise<SqliteFile> {
   const folder = await mkdtemp(join(tmpdir(), 'sqlite-'));
   const path = join(folder, 'clients.db');
-  migrateFile(path);
+  await migrateFile(path);
   const remove = () => rm(folder, { recursive: true });
   return {
     folder,

@@ -1,13 +1,15 @@
+import { type SqlBool, sql } from 'kysely';
 import { BRING_BACK } from '../../../application/client-lookup.ts';
 import { PLAN_WAIT_MS } from '../../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { Problem } from '../../../domain/problem.ts';
-import { CLIENTS, HAS_OWN_COLUMNS } from '../client-entity.ts';
+import type { ClientsDatabase, SqlConnection } from '../../sql/sql-database.ts';
 import type { Connection } from '../connection.ts';
 import { storeFault, TableUnusable } from '../fault.ts';
 import { FIND_OWN_TABLES, hasClients, lostClients } from '../own-tables.ts';
 import { DEADLINE_MS, openProgramDatabase } from '../program-database.ts';
 import { runStatement } from '../runner.ts';
+import { CLIENTS, HAS_OWN_COLUMNS } from '../tables.ts';
 
 /** The rows are read as they are once they are locked, whatever level the database has by default. */
 const BEGIN = 'begin isolation level read committed';
@@ -19,35 +21,26 @@ const BEGIN_ROWS = `${BEGIN}; lock table clients in row exclusive mode`;
 const BEGIN_TABLE = `${BEGIN}; set local lock_timeout = ${PLAN_WAIT_MS}; set local statement_timeout = ${PLAN_WAIT_MS};
   lock table clients in share row exclusive mode; set local statement_timeout = ${DEADLINE_MS}; set local lock_timeout = ${DEADLINE_MS}`;
 
+const BEGINNINGS = { rows: [BEGIN_ROWS, DEADLINE_MS], table: [BEGIN_TABLE, 2 * PLAN_WAIT_MS] } as const;
+
 /** The database with the table `clients`, for the store that manages them. It connects at the first use, and the table has to exist. */
 export async function openClientsDatabase(url: string | (() => string), poolSize = 1) {
-  const { connect, load, close } = await openProgramDatabase(url, CLIENTS, { poolSize, findTable });
+  const options = { name: 'client store', poolSize, findTable, begin: BEGINNINGS };
+  const { load, ...program } = await openProgramDatabase(url, CLIENTS, options);
   let hasColumns = false;
-  return {
-    dialect: {
-      bytewise: 'collate "C"',
-      forUpdate: ' for update',
-      jsonType: 'jsonb',
-      elementsOf: (parameter: string) => `pg_catalog.json_array_elements(${parameter}::json)`,
-      ownerOf: (column: string) => `(${column} ->> 'owner'::text)`,
-    },
-    async connect() {
-      const connection = await connect();
-      const begin = (locks: 'rows' | 'table') =>
-        locks === 'rows' ? connection.begin(BEGIN_ROWS) : connection.begin(BEGIN_TABLE, 2 * PLAN_WAIT_MS);
-      return { ...connection, begin };
-    },
-    async hasDetails({ query }: { query(text: string): Promise<readonly unknown[]> }): Promise<boolean> {
-      hasColumns ||= (await query(`select where ${HAS_OWN_COLUMNS}`)).length > 0;
+  const database: ClientsDatabase = {
+    ...program,
+    async hasDetails({ query }: SqlConnection): Promise<boolean> {
+      hasColumns ||=
+        (await query(program.db.selectNoFrom([]).where(sql<SqlBool>`${sql.raw(HAS_OWN_COLUMNS)}`))).length > 0;
       return hasColumns;
     },
-    faultOf: (fault: unknown) => (fault instanceof DependencyUnavailable ? fault : storeFault(fault)),
-    refusalIn: (fault: unknown) => CANNOT_CHANGE[stateIn(fault)],
-    /** Whether a statement about another table found none, or had no rights. */
-    isMissing: (fault: unknown) => /^(42P01|42501)$/.test(stateIn(fault)),
-    load,
-    close,
+    faultOf: (fault) => (fault instanceof DependencyUnavailable ? fault : storeFault(fault)),
+    refusalIn: (fault) => CANNOT_CHANGE[stateIn(fault)],
+    /** Of a statement about another table: there is none, or no rights. */
+    isMissing: (fault) => /^(42P01|42501)$/.test(stateIn(fault)),
   };
+  return { ...database, load };
 }
 
 /** The SQLSTATE of the fault of a connection. */

@@ -1,12 +1,9 @@
-import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import { problemIn } from '../../../domain/problem.ts';
 import type { ConnectionOptions } from '../connection.ts';
 import type { DatabaseLog } from '../database-log.ts';
-import { DATABASE_TIME } from '../database-time.ts';
-import { loggableFault, SQLSTATE, TableUnusable } from '../fault.ts';
+import { SQLSTATE, TableUnusable } from '../fault.ts';
 import { openProgramDatabase } from '../program-database.ts';
-import { REVOCATIONS } from '../revocation-table.ts';
 import { alwaysReady, openTable } from '../table.ts';
+import { REVOCATIONS } from '../tables.ts';
 
 /** Look-ups share statements; few tokens are revoked. */
 const REVOCATIONS_POOL_SIZE = 4;
@@ -23,24 +20,10 @@ export async function openRevocations(options: Omit<ConnectionOptions, 'poolSize
     const fix = 'set DATABASE_URL to the primary, or TOKEN_REVOCATION=false';
     throw new TableUnusable({ code: 'read_only', text: 'TOKEN_REVOCATION needs a database that can be written', fix });
   }
-  const query = <Row>(text: string, values: readonly (string | null)[] = []) =>
-    table.runner.run<Row>({ text, values: [...values] });
-  return { time: DATABASE_TIME, count: 'pg_catalog.count', query, dependency: alwaysReady(table, () => {}) };
+  return { tables: table.tables, dependency: alwaysReady(table, () => {}) };
 }
 
 /** The same table for a program. */
-export async function openRevocationsDatabase(url: string | (() => string)) {
-  const { connect, close } = await openProgramDatabase(url, REVOCATIONS, { poolSize: 1 });
-  return {
-    time: DATABASE_TIME,
-    count: 'pg_catalog.count',
-    async connect() {
-      const connection = await connect();
-      return { ...connection, begin: () => connection.begin('begin') };
-    },
-    isMissing: (fault: unknown) => problemIn(Object(fault).cause)?.code === 'table_missing',
-    faultOf: (fault: unknown) =>
-      fault instanceof DependencyUnavailable ? fault : new DependencyUnavailable('revocations', loggableFault(fault)),
-    close,
-  };
+export function openRevocationsDatabase(url: string | (() => string)) {
+  return openProgramDatabase(url, REVOCATIONS, { name: 'revocations' });
 }

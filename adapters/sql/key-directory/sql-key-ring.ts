@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { UNKNOWN_KEPT_SECONDS } from '../../../application/ports/key-ring-records.ts';
 import {
   KEPT_SECONDS,
@@ -8,78 +9,139 @@ import {
   type KeyRows,
   type SealedKey,
 } from '../../../application/ports/key-ring-store.ts';
+import type { Tables } from '../entities.ts';
+import type { SqlBuilder, SqlTables } from '../sql-database.ts';
 
-/** The time of a database in seconds since the epoch, as SQL expressions. It goes on while a transaction waits for a lock. */
-export interface DatabaseTime {
-  /** In whole seconds. */
-  readonly now: string;
-  /** With fractions. */
-  readonly exactNow: string;
-}
-
-/** What the service needs of a database that has the table `key_ring`. */
-interface KeyRingTable {
-  readonly time: DatabaseTime;
-  /** The rows of one statement with the parameters `$1`, `$2`, … It may be repeated. Throws DependencyUnavailable. */
-  query<Row>(text: string, values?: readonly (string | null)[]): Promise<readonly Row[]>;
-}
-
-const COLUMNS = `kid, algorithm, step, sealed, created_at as "createdAt", known_at as "knownAt", signs_from as "signsFrom",
-  verifies_until as "verifiesUntil", ended_at as "endedAt", revoked_at as "revokedAt"`;
-
-/** A row as a driver returns it: a large number may be a text. Of an empty ring, nothing but the time. */
-export type KeyRingRecord = Readonly<Record<keyof KeyRow | 'time', string | number | null>>;
+/** A row of the ring, with the time of the database. Of an empty ring, nothing but the time. */
+export type KeyRingRecord = { readonly [Column in keyof Tables['key_ring']]: Tables['key_ring'][Column] | null } & {
+  readonly time: number | string;
+};
 
 /** What a change returns: the rows that it changed. */
-const CHANGED = 'returning kid, verifies_until as "verifiesUntil"';
+const CHANGED = ['kid', 'verifies_until'] as const;
 
 /** Statements on the table `key_ring`. All times are by the clock of the database. */
-export function keyRingStatements({ now, exactNow }: DatabaseTime) {
-  const revoked = `revoked_at = ${now}, sealed = null`;
+export function keyRingStatements({ db, dialect: { now, exactNow } }: SqlBuilder) {
+  const later = (seconds: number) => sql<number>`${now} + ${sql.lit(seconds)}`;
+  const revoked = { revoked_at: sql<number>`${now}`, sealed: null };
   return {
     /** Every row, in one round trip. An empty ring tells the time too. */
-    read: `select clock.time as "time", ring.* from (select ${exactNow} as time) as clock
-      left join (select ${COLUMNS} from key_ring limit ${KEY_ROWS_MAX + 1}) as ring on true`,
-    deleteEnded: `delete from key_ring where verifies_until < ${now} - ${KEPT_SECONDS} and (step is null or step <=
-      (select last.step from key_ring last where last.algorithm = key_ring.algorithm and last.step is not null
-        order by last.step desc limit 1) - ${KEPT_STEPS})`,
-    add: `insert into key_ring (kid, algorithm, step, sealed, created_at, known_at, signs_from, verifies_until)
-      select cast($1 as text), cast($2 as text), cast($3 as bigint), cast($4 as text), ${now}, ${now} + cast($5 as bigint),
-          cast($6 as bigint), cast($7 as bigint)
-        where ${now} < cast($8 as bigint)
-      on conflict do nothing`,
-    restore: `insert into key_ring (kid, algorithm, step, sealed, created_at, known_at, signs_from, verifies_until, ended_at)
-      values ($1, $2, cast($3 as bigint), $4, cast($5 as bigint), cast($6 as bigint), cast($7 as bigint), cast($8 as bigint),
-        cast($9 as bigint))
-      on conflict do nothing`,
+    read: () =>
+      db
+        .selectFrom(db.selectNoFrom(exactNow.as('time')).as('clock'))
+        .leftJoin(
+          db
+            .selectFrom('key_ring')
+            .selectAll()
+            .limit(KEY_ROWS_MAX + 1)
+            .as('ring'),
+          (join) => join.onTrue(),
+        )
+        .select('clock.time')
+        .selectAll('ring')
+        .$castTo<KeyRingRecord>(),
+
+    deleteEnded: () =>
+      db
+        .deleteFrom('key_ring')
+        .where('verifies_until', '<', later(-KEPT_SECONDS))
+        .where(({ or, eb, selectFrom }) =>
+          or([
+            eb('step', 'is', null),
+            eb(
+              'step',
+              '<=',
+              selectFrom('key_ring as last')
+                .select(sql<number>`last.step - ${sql.lit(KEPT_STEPS)}`.as('step'))
+                .whereRef('last.algorithm', '=', 'key_ring.algorithm')
+                .where('last.step', 'is not', null)
+                .orderBy('last.step', 'desc')
+                .limit(1),
+            ),
+          ]),
+        ),
+
+    add: ({ kid, algorithm, step, sealed, publicationSeconds, signsFrom, verifiesUntil, addedBefore }: SealedKey) =>
+      db
+        .insertInto('key_ring')
+        .columns(['kid', 'algorithm', 'step', 'sealed', 'created_at', 'known_at', 'signs_from', 'verifies_until'])
+        .expression(({ cast, val }) =>
+          db
+            .selectNoFrom([
+              cast<string>(val(kid), 'text').as('kid'),
+              cast<string>(val(algorithm), 'text').as('algorithm'),
+              cast<number>(val(step), 'bigint').as('step'),
+              cast<string>(val(sealed), 'text').as('sealed'),
+              sql<number>`${now}`.as('created_at'),
+              later(publicationSeconds).as('known_at'),
+              cast<number>(val(signsFrom), 'bigint').as('signs_from'),
+              cast<number>(val(verifiesUntil), 'bigint').as('verifies_until'),
+            ])
+            .where(sql`${now}`, '<', cast<number>(val(addedBefore), 'bigint')),
+        )
+        .onConflict((taken) => taken.doNothing()),
+
+    restore: ({ kid, algorithm, step, sealed, createdAt, knownAt, signsFrom, verifiesUntil, endedAt }: KeyRow) =>
+      db
+        .insertInto('key_ring')
+        .values({
+          kid,
+          algorithm: algorithm ?? null,
+          step: step ?? null,
+          sealed: sealed ?? null,
+          created_at: createdAt,
+          known_at: knownAt,
+          signs_from: signsFrom,
+          verifies_until: verifiesUntil,
+          ended_at: endedAt ?? null,
+        })
+        .onConflict((taken) => taken.doNothing()),
+
     /** Returns the row if it was not revoked before, or is new. */
-    revoke: `insert into key_ring (kid, created_at, known_at, signs_from, verifies_until, revoked_at)
-      values ($1, ${now}, ${now}, ${now}, ${now} + ${UNKNOWN_KEPT_SECONDS}, ${now})
-      on conflict (kid) do update set ${revoked} where key_ring.revoked_at is null ${CHANGED}`,
-    revokeAll: `update key_ring set ${revoked} where revoked_at is null ${CHANGED}`,
-    end: `update key_ring set ended_at = cast($2 as bigint)
-      where kid = $1 and revoked_at is null and (ended_at is null or ended_at > cast($2 as bigint)) ${CHANGED}`,
+    revoke: (kid: string) =>
+      db
+        .insertInto('key_ring')
+        .values({
+          kid,
+          created_at: later(0),
+          known_at: later(0),
+          signs_from: later(0),
+          verifies_until: later(UNKNOWN_KEPT_SECONDS),
+          revoked_at: later(0),
+        })
+        .onConflict((known) => known.column('kid').doUpdateSet(revoked).where('key_ring.revoked_at', 'is', null))
+        .returning(CHANGED),
+
+    revokeAll: () => db.updateTable('key_ring').set(revoked).where('revoked_at', 'is', null).returning(CHANGED),
+
+    end: (kid: string, endsAt: number) =>
+      db
+        .updateTable('key_ring')
+        .set({ ended_at: endsAt })
+        .where('kid', '=', kid)
+        .where('revoked_at', 'is', null)
+        .where(({ or, eb }) => or([eb('ended_at', 'is', null), eb('ended_at', '>', endsAt)]))
+        .returning(CHANGED),
   };
 }
 
 /** Throws if there are more rows than any ring has. */
 export function keyRowsOf(records: readonly KeyRingRecord[]): KeyRows {
   if (records.length > KEY_ROWS_MAX) throw new Error(`the table key_ring has more than ${KEY_ROWS_MAX} rows`);
-  const rows = records.flatMap(({ kid, algorithm, sealed, ...numbers }): KeyRow[] => {
-    if (kid === null) return [];
-    const numberOf = (value: string | number | null) => (value === null ? undefined : Number(value));
+  const rows = records.flatMap((record): KeyRow[] => {
+    if (record.kid === null) return [];
     return [
       {
-        kid: String(kid),
-        algorithm: algorithm === null ? undefined : String(algorithm),
-        step: numberOf(numbers.step),
-        sealed: sealed === null ? undefined : String(sealed),
-        createdAt: Number(numbers.createdAt),
-        knownAt: Number(numbers.knownAt),
-        signsFrom: Number(numbers.signsFrom),
-        verifiesUntil: Number(numbers.verifiesUntil),
-        endedAt: numberOf(numbers.endedAt),
-        revokedAt: numberOf(numbers.revokedAt),
+        kid: record.kid,
+        algorithm: record.algorithm ?? undefined,
+        step: record.step ?? undefined,
+        sealed: record.sealed ?? undefined,
+        createdAt: Number(record.created_at),
+        knownAt: Number(record.known_at),
+        signsFrom: Number(record.signs_from),
+        verifiesUntil: Number(record.verifies_until),
+        endedAt: record.ended_at ?? undefined,
+        revokedAt: record.revoked_at ?? undefined,
       },
     ];
   });
@@ -88,31 +150,25 @@ export function keyRowsOf(records: readonly KeyRingRecord[]): KeyRows {
 
 /** The key ring in the table `key_ring`, which the replicas of the service write, and the program that revokes keys. */
 export class SqlKeyRing implements KeyRingStore {
-  readonly #table: KeyRingTable;
+  readonly #tables: SqlTables;
   readonly #statements: ReturnType<typeof keyRingStatements>;
 
-  constructor(table: KeyRingTable) {
-    this.#table = table;
-    this.#statements = keyRingStatements(table.time);
+  constructor(tables: SqlTables) {
+    this.#tables = tables;
+    this.#statements = keyRingStatements(tables);
   }
 
   async read(): Promise<KeyRows> {
-    return keyRowsOf(await this.#table.query<KeyRingRecord>(this.#statements.read));
+    return keyRowsOf(await this.#tables.query(this.#statements.read()));
   }
 
   /** Each statement is a transaction: no lock outlives it. */
-  async add({ kid, algorithm, step, sealed, ...times }: SealedKey): Promise<void> {
-    const { publicationSeconds, signsFrom, verifiesUntil, addedBefore } = times;
-    const values = [kid, algorithm, step, sealed, publicationSeconds, signsFrom, verifiesUntil, addedBefore];
-    await this.#table.query(this.#statements.deleteEnded);
-    await this.#table.query(this.#statements.add, values.map(String));
+  async add(key: SealedKey): Promise<void> {
+    await this.#tables.query(this.#statements.deleteEnded());
+    await this.#tables.query(this.#statements.add(key));
   }
 
   async restore(rows: readonly KeyRow[]): Promise<void> {
-    for (const { kid, algorithm, step, sealed, createdAt, knownAt, signsFrom, verifiesUntil, endedAt } of rows) {
-      const values = [kid, algorithm, step, sealed, createdAt, knownAt, signsFrom, verifiesUntil, endedAt];
-      const texts = values.map((value) => (value === undefined ? null : String(value)));
-      await this.#table.query(this.#statements.restore, texts);
-    }
+    for (const row of rows) await this.#tables.query(this.#statements.restore(row));
   }
 }

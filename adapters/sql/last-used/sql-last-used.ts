@@ -1,19 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Compilable } from 'kysely';
 import type { LastUsed, LastUsedDays } from '../../../application/ports/last-used.ts';
 import { partsOf } from '../parts-of.ts';
-
-/** What is needed of a database that may have the table `last_used`. */
-interface LastUsedTable {
-  /** Throws DependencyUnavailable. */
-  query<Row>(text: string, values?: readonly (string | null)[]): Promise<readonly Row[]>;
-  /** Whether a fault means that the table was never created. */
-  isMissing?(fault: unknown): boolean;
-}
-
-interface LastUsedRow {
-  readonly clientId: string;
-  readonly lastDay: string | number;
-}
+import type { SqlDatabase, SqlTables } from '../sql-database.ts';
 
 /** In place of a client: the first day that was recorded. */
 const SINCE = '';
@@ -21,29 +10,31 @@ const SINCE = '';
 /** The most clients of one statement. */
 const AT_ONCE = 500;
 
-/** The table `last_used`: a row for each client. */
+/** The table `last_used`: a row for each client. It may have never been created. */
 export class SqlLastUsed implements LastUsed {
-  readonly #table: LastUsedTable;
+  readonly #tables: SqlTables & Partial<Pick<SqlDatabase, 'isMissing'>>;
 
-  constructor(table: LastUsedTable) {
-    this.#table = table;
+  constructor(tables: SqlTables & Partial<Pick<SqlDatabase, 'isMissing'>>) {
+    this.#tables = tables;
   }
 
   async record(days: ReadonlyMap<string, number>, today: number): Promise<void> {
-    await this.#table.query(
-      'insert into last_used (client_id, last_day) values ($1, cast($2 as integer)) on conflict (client_id) do nothing',
-      [SINCE, String(today)],
+    const insert = this.#tables.db.insertInto('last_used');
+    await this.#tables.query(
+      insert.values({ client_id: SINCE, last_day: today }).onConflict((taken) => taken.column('client_id').doNothing()),
     );
     // In order, so that two replicas do not wait for each other.
     const entries = [...days].sort(([one], [other]) => (one < other ? -1 : 1));
     for (const part of partsOf(entries, AT_ONCE)) {
       // SQLite runs a statement on the event loop: requests come between two of them.
       await setImmediate();
-      const rows = part.map((_, index) => `($${2 * index + 1}, cast($${2 * index + 2} as integer))`);
-      await this.#table.query(
-        `insert into last_used (client_id, last_day) values ${rows.join(', ')}
-          on conflict (client_id) do update set last_day = excluded.last_day where last_used.last_day < excluded.last_day`,
-        part.flatMap(([clientId, day]) => [clientId, String(day)]),
+      await this.#tables.query(
+        insert.values(part.map(([client_id, last_day]) => ({ client_id, last_day }))).onConflict((known) =>
+          known
+            .column('client_id')
+            .doUpdateSet(({ ref }) => ({ last_day: ref('excluded.last_day') }))
+            .whereRef('last_used.last_day', '<', 'excluded.last_day'),
+        ),
       );
     }
   }
@@ -51,11 +42,10 @@ export class SqlLastUsed implements LastUsed {
   async find(clientIds: readonly string[]): Promise<LastUsedDays> {
     const days = new Map<string, number>();
     for (const part of partsOf([SINCE, ...clientIds], AT_ONCE)) {
-      const rows = await this.#onKept<LastUsedRow>(
-        `select client_id as "clientId", last_day as "lastDay" from last_used where client_id in (${placesOf(part)})`,
-        part,
+      const rows = await this.#onKept(
+        this.#tables.db.selectFrom('last_used').select(['client_id', 'last_day']).where('client_id', 'in', part),
       );
-      for (const { clientId, lastDay } of rows) days.set(clientId, Number(lastDay));
+      for (const { client_id, last_day } of rows) days.set(client_id, last_day);
     }
     const since = days.get(SINCE);
     days.delete(SINCE);
@@ -64,20 +54,16 @@ export class SqlLastUsed implements LastUsed {
 
   async forget(clientIds: readonly string[]): Promise<void> {
     for (const part of partsOf(clientIds, AT_ONCE)) {
-      await this.#onKept(`delete from last_used where client_id in (${placesOf(part)})`, part);
+      await this.#onKept(this.#tables.db.deleteFrom('last_used').where('client_id', 'in', part));
     }
   }
 
-  async #onKept<Row>(text: string, values: readonly string[]): Promise<readonly Row[]> {
+  async #onKept<Row>(statement: Compilable<Row>): Promise<readonly Row[]> {
     try {
-      return await this.#table.query<Row>(text, values);
+      return await this.#tables.query(statement);
     } catch (fault) {
-      if (this.#table.isMissing?.(fault)) return [];
+      if (this.#tables.isMissing?.(fault)) return [];
       throw fault;
     }
   }
-}
-
-function placesOf(values: readonly unknown[]): string {
-  return values.map((_, index) => `$${index + 1}`).join(', ');
 }

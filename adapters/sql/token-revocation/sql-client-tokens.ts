@@ -2,24 +2,16 @@ import { setTimeout } from 'node:timers/promises';
 import type { ChangeRecorder } from '../../../application/ports/change-recorder.ts';
 import type { ClientChange } from '../../../application/ports/client-store.ts';
 import { AHEAD_SECONDS, type ClientTokens } from '../../../application/ports/revocations.ts';
-import type { SqlConnection } from '../sql-database.ts';
+import type { SqlDatabase } from '../sql-database.ts';
 import { withConnection } from '../transaction.ts';
-import { type RevocationTable, SqlRevocations } from './sql-revocations.ts';
+import { SqlRevocations } from './sql-revocations.ts';
 
-/** A database that may have the table `revocations`. */
-interface RevocationsDatabase extends Pick<RevocationTable, 'time' | 'count'> {
-  connect(): Promise<SqlConnection>;
-  faultOf(fault: unknown): unknown;
-  /** Whether a fault, as `faultOf` explains it, means that the table was never created. */
-  isMissing(fault: unknown): boolean;
-}
-
-/** The tokens of clients, for programs that manage these. */
+/** The tokens of clients, for programs that manage these. The table `revocations` may have never been created. */
 export class SqlClientTokens implements ClientTokens {
-  readonly #database: RevocationsDatabase;
+  readonly #database: SqlDatabase;
   readonly #recorder: ChangeRecorder<ClientChange>;
 
-  constructor(database: RevocationsDatabase, recorder: ChangeRecorder<ClientChange>) {
+  constructor(database: SqlDatabase, recorder: ChangeRecorder<ClientChange>) {
     this.#database = database;
     this.#recorder = recorder;
   }
@@ -35,9 +27,8 @@ export class SqlClientTokens implements ClientTokens {
     if (clientIds.length === 0 || !(await this.areKept())) return;
     await withConnection(this.#database, async (connection) => {
       if (change !== undefined) await this.#recorder.record(change, await connection.role());
-      const query = <Row>(text: string, values: readonly (string | null)[] = []) => connection.query<Row>(text, values);
       try {
-        await new SqlRevocations({ ...this.#database, query }).revokeAll(clientIds);
+        await new SqlRevocations({ ...this.#database, query: connection.query }).revokeAll(clientIds);
       } catch (fault) {
         if (change !== undefined) this.#recorder.unconfirmed();
         throw fault;

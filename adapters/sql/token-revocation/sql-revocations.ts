@@ -1,3 +1,4 @@
+import { type SqlBool, sql } from 'kysely';
 import { Batches } from '../../../application/batches.ts';
 import {
   AHEAD_SECONDS,
@@ -8,21 +9,7 @@ import {
 } from '../../../application/ports/revocations.ts';
 import type { RevocationState } from '../../../domain/token-activity.ts';
 import { partsOf } from '../parts-of.ts';
-
-/** What the service needs of a database that has the table `revocations`. */
-export interface RevocationTable {
-  readonly time: { readonly now: string };
-  /** The name of the function that counts rows. */
-  readonly count: string;
-  /** The rows of one statement with the parameters `$1`, `$2`, … It may be repeated. Throws DependencyUnavailable. */
-  query<Row>(text: string, values?: readonly (string | null)[]): Promise<readonly Row[]>;
-}
-
-interface RevocationRow {
-  readonly clientId: string;
-  readonly tokenId: string;
-  readonly issuedUntil: string | number | null;
-}
+import type { SqlTables } from '../sql-database.ts';
 
 type AskedToken = Pick<RevokedToken, 'clientId' | 'tokenId'>;
 
@@ -43,14 +30,14 @@ const LONGER_SECONDS = 3_600;
 
 /** Revoked tokens in the table `revocations`. Concurrent look-ups share a statement. */
 export class SqlRevocations implements Revocations {
-  readonly #table: RevocationTable;
+  readonly #tables: SqlTables;
   readonly #limits: typeof REVOCATIONS_LIMITS;
   readonly #batches = new Batches((asked: readonly AskedToken[]) => this.#findAll(asked), { max: FOUND_AT_ONCE });
   #uncounted = COUNTED_EVERY;
   #total = 0;
 
-  constructor(table: RevocationTable, limits = REVOCATIONS_LIMITS) {
-    this.#table = table;
+  constructor(tables: SqlTables, limits = REVOCATIONS_LIMITS) {
+    this.#tables = tables;
     this.#limits = limits;
   }
 
@@ -63,82 +50,96 @@ export class SqlRevocations implements Revocations {
   }
 
   async revoke({ clientId, tokenId, keptUntil }: RevokedToken): Promise<void> {
+    const { db, query } = this.#tables;
     await this.#deleteEnded();
-    await this.#table.query(
-      `insert into revocations (client_id, token_id, kept_until) values ($1, $2, cast($3 as bigint))
-        on conflict (client_id, token_id) do nothing`,
-      [clientId, tokenId, String(keptUntil)],
+    await query(
+      db
+        .insertInto('revocations')
+        .values({ client_id: clientId, token_id: tokenId, kept_until: keptUntil })
+        .onConflict((known) => known.columns(['client_id', 'token_id']).doNothing()),
     );
     const { perClient } = this.#limits;
-    const rows = await this.#table.query(
-      `select token_id from revocations where client_id = $1 and token_id <> '${ALL}' limit ${perClient + 1}`,
-      [clientId],
-    );
+    const ofClient = this.#single().select('token_id').where('client_id', '=', clientId);
+    const rows = await query(ofClient.limit(perClient + 1));
     if (rows.length > perClient) await this.revokeAll([clientId]);
     else await this.#boundTotal();
   }
 
   /** First the revocation of all, then the single ones are not needed any more. */
   async revokeAll(clientIds: readonly string[]): Promise<void> {
-    const { now } = this.#table.time;
+    const { db, query } = this.#tables;
     await this.#deleteEnded();
     for (const ids of partsOf(clientIds, REVOKED_AT_ONCE)) {
-      const places = ids.map((_, index) => `$${index + 1}`);
-      const rows = places.map((id) => `(${id}, '${ALL}', ${now} + ${AHEAD_SECONDS}, ${now} + ${KEPT_SECONDS})`);
-      await this.#table.query(
-        `insert into revocations (client_id, token_id, issued_until, kept_until) values ${rows.join(', ')}
-          on conflict (client_id, token_id) do update set issued_until = excluded.issued_until, kept_until = excluded.kept_until
-            where revocations.issued_until < excluded.issued_until`,
-        ids,
+      const times = { issued_until: this.#in(AHEAD_SECONDS), kept_until: this.#in(KEPT_SECONDS) };
+      await query(
+        db
+          .insertInto('revocations')
+          .values(ids.map((client_id) => ({ client_id, token_id: ALL, ...times })))
+          .onConflict((known) =>
+            known
+              .columns(['client_id', 'token_id'])
+              .doUpdateSet(({ ref }) => ({
+                issued_until: ref('excluded.issued_until'),
+                kept_until: ref('excluded.kept_until'),
+              }))
+              .whereRef('revocations.issued_until', '<', 'excluded.issued_until'),
+          ),
       );
-      const single = `token_id <> '${ALL}' and client_id in (${places.join(', ')})`;
-      await this.#table.query(`delete from revocations where ${single}`, ids);
+      await query(db.deleteFrom('revocations').where('token_id', '<>', ALL).where('client_id', 'in', ids));
     }
   }
 
   async #deleteEnded(): Promise<void> {
-    const { now } = this.#table.time;
-    await this.#table.query(`delete from revocations where kept_until < ${now} - ${LONGER_SECONDS}`);
+    const { db, query } = this.#tables;
+    await query(db.deleteFrom('revocations').where('kept_until', '<', this.#in(-LONGER_SECONDS)));
   }
 
   async #boundTotal(): Promise<void> {
     this.#uncounted += 1;
     if (this.#uncounted < COUNTED_EVERY) return;
     this.#uncounted = 0;
-    const { count } = this.#table;
-    const [all] = await this.#table.query<{ readonly total: string | number }>(
-      `select ${count}(*) as "total" from revocations where token_id <> '${ALL}'`,
-    );
-    this.#total = Number(all?.total);
+    const { query } = this.#tables;
+    const [all] = await query(this.#single().select(({ fn }) => fn.countAll<number>().as('total')));
+    this.#total = all?.total ?? 0;
     if (this.#total <= this.#limits.total) return;
-    const [most] = await this.#table.query<{ readonly clientId: string }>(
-      `select client_id as "clientId" from revocations where token_id <> '${ALL}' group by client_id
-        order by ${count}(*) desc limit 1`,
-    );
-    if (most === undefined) return;
-    await this.revokeAll([most.clientId]);
+    const most = this.#single()
+      .select('client_id')
+      .groupBy('client_id')
+      .orderBy(({ fn }) => fn.countAll(), 'desc');
+    const [found] = await query(most.limit(1));
+    if (found === undefined) return;
+    await this.revokeAll([found.client_id]);
     // Where each client has few, one of them is not enough.
     this.#uncounted = COUNTED_EVERY;
     await this.#boundTotal();
   }
 
+  /** The rows of single tokens. */
+  #single() {
+    return this.#tables.db.selectFrom('revocations').where('token_id', '<>', ALL);
+  }
+
+  #in(seconds: number) {
+    return sql<number>`${this.#tables.dialect.now} + ${sql.lit(seconds)}`;
+  }
+
   async #findAll(asked: readonly AskedToken[]): Promise<readonly RevocationState[]> {
-    const pairs = asked.flatMap(({ clientId, tokenId }) => [clientId, ALL, clientId, tokenId]);
-    const places = asked.map((_, index) => {
-      const first = 4 * index + 1;
-      return `($${first}, $${first + 1}), ($${first + 2}, $${first + 3})`;
-    });
-    const rows = await this.#table.query<RevocationRow>(
-      `select client_id as "clientId", token_id as "tokenId", issued_until as "issuedUntil" from revocations
-        where (client_id, token_id) in (values ${places.join(', ')})`,
-      pairs,
+    const { db, query } = this.#tables;
+    const pairs = asked.flatMap(({ clientId, tokenId }) => [
+      sql`(${clientId}, ${ALL})`,
+      sql`(${clientId}, ${tokenId})`,
+    ]);
+    const rows = await query(
+      db
+        .selectFrom('revocations')
+        .select(['client_id', 'token_id', 'issued_until'])
+        .where(sql<SqlBool>`(client_id, token_id) in (values ${sql.join(pairs)})`),
     );
     return asked.map(({ clientId, tokenId }) => {
-      const ofClient = rows.filter((row) => row.clientId === clientId);
-      const all = ofClient.find((row) => row.tokenId === ALL)?.issuedUntil;
+      const ofClient = rows.filter(({ client_id }) => client_id === clientId);
       return {
-        isRevoked: ofClient.some((row) => row.tokenId === tokenId),
-        issuedUntil: all == null ? undefined : Number(all),
+        isRevoked: ofClient.some(({ token_id }) => token_id === tokenId),
+        issuedUntil: ofClient.find(({ token_id }) => token_id === ALL)?.issued_until ?? undefined,
       };
     });
   }

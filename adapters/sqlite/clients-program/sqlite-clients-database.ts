@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { PLAN_WAIT_MS } from '../../../application/ports/client-store.ts';
-import { connectionTo } from '../file-connection.ts';
+import type { ClientsDatabase } from '../../sql/sql-database.ts';
+import { connectionTo, SQLITE } from '../file-connection.ts';
 import { codeOf, FileUnusable, storeFault } from '../file-fault.ts';
 import { BUSY_MS, closeKeepingLog, openMigrated } from '../migrate-file.ts';
 
@@ -14,34 +15,29 @@ const BUSY = 5;
  * The file of the registrations, for the store that manages them. It is opened at the first use, and has to exist. A transaction that
  * changes it locks the whole file: another program waits, and the service reads what was there before.
  */
-export function openClientsFile(path: string) {
+export function openClientsFile(path: string): ClientsDatabase {
   const idle: DatabaseSync[] = [];
   return {
-    dialect: {
-      bytewise: 'collate binary',
-      forUpdate: '',
-      jsonType: 'text',
-      elementsOf: (parameter: string) => `json_each(${parameter})`,
-      ownerOf: (column: string) => `case when json_valid(${column}) then ${column} ->> 'owner' end`,
-    },
+    ...SQLITE,
     async connect() {
-      const database = idle.pop() ?? openMigrated(path, 'refuse').database;
+      const database = idle.pop() ?? (await openMigrated(path, 'refuse')).database;
       return {
         ...connectionTo(database),
-        begin: (locks: 'rows' | 'table') => lock(database, locks === 'rows' ? BUSY_MS : PLAN_WAIT_MS),
-        release(isBroken: boolean): void {
+        begin: (locks) => lock(database, locks === 'rows' ? BUSY_MS : PLAN_WAIT_MS),
+        release(isBroken) {
           if (isBroken && database.isTransaction) database.exec('rollback');
           idle.push(database);
         },
       };
     },
     hasDetails: async () => true,
-    faultOf: (fault: unknown) => storeFault(path, fault),
-    refusalIn(fault: unknown) {
+    faultOf: (fault) => storeFault(path, fault),
+    refusalIn(fault) {
       const { cause } = Object(fault);
       return cause instanceof FileUnusable && cause.lasts ? cause.problem : undefined;
     },
-    async close(): Promise<void> {
+    isMissing: () => false,
+    async close() {
       for (const database of idle.splice(0)) closeKeepingLog(database, path);
     },
   };

@@ -1,11 +1,13 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import type { Readiness } from '../../../application/ports/health-check.ts';
+import type { Dependency, Readiness } from '../../../application/ports/health-check.ts';
 import type { Problem } from '../../../domain/problem.ts';
-import { connectionTo } from '../file-connection.ts';
+import type { SqlConnection, SqlDatabase } from '../../sql/sql-database.ts';
+import { connectionTo, SQLITE } from '../file-connection.ts';
 import { exists, explain, FileUnusable } from '../file-fault.ts';
 import { readHeader } from '../file-schema.ts';
+import { creationOfTables } from '../migrations.ts';
 
 /** In the header of the file: "ccak" in ASCII. */
 const APPLICATION_ID = 0x6363616b;
@@ -13,32 +15,6 @@ const VERSION = 1;
 
 /** How long a statement waits for a lock, in milliseconds. No request is answered meanwhile. */
 const BUSY_MS = 100;
-
-const TIME = { now: "unixepoch('now')", exactNow: "unixepoch('subsec')" };
-
-const CREATE = `create table if not exists key_ring (
-  kid text primary key,
-  algorithm text,
-  step integer,
-  sealed text,
-  created_at integer not null,
-  known_at integer not null,
-  signs_from integer not null,
-  verifies_until integer not null,
-  ended_at integer,
-  revoked_at integer,
-  unique (algorithm, step)) strict, without rowid;
-  create table if not exists revocations (
-  client_id text not null,
-  token_id text not null,
-  issued_until integer,
-  kept_until integer not null,
-  primary key (client_id, token_id)) strict, without rowid;
-  create index if not exists revocations_kept_until on revocations (kept_until);
-  create table if not exists last_used (
-  client_id text primary key,
-  last_day integer not null) strict, without rowid;
-  pragma application_id = ${APPLICATION_ID}; pragma user_version = ${VERSION}`;
 
 const MISSING =
   'restore it from a backup; a start of the service creates an empty one, and ends all tokens of the keys that are lost';
@@ -51,12 +27,20 @@ export function keyRingFileOf(registrations: string): string {
 }
 
 /** Creates the file if it is missing, for its owner only. Throws FileUnusable if that is impossible. */
-export function createKeyRingFile(path: string): void {
+export async function createKeyRingFile(path: string): Promise<void> {
   try {
     if (!exists(path)) closeSync(openSync(path, 'a', 0o600));
     const database = openFile(path);
     try {
-      database.exec(CREATE);
+      if (!readHeader(database).isEmpty) return;
+      const created = await creationOfTables('key_ring', 'revocations', 'last_used');
+      database.exec('begin immediate');
+      // Another program was faster.
+      if (readHeader(database).isEmpty) {
+        database.exec(`${created.join('\n')}
+          pragma application_id = ${APPLICATION_ID}; pragma user_version = ${VERSION}`);
+      }
+      database.exec('commit');
     } finally {
       database.close();
     }
@@ -70,16 +54,16 @@ export function createKeyRingFile(path: string): void {
  * The key ring in its own file, beside that of the registrations, which the service only reads. It is opened for each
  * use, some times a minute: so it may be replaced by a backup at any time.
  */
-export function keyRingFile(path: string) {
+export function keyRingFile(path: string): SqlDatabase & Pick<Dependency, 'readiness'> {
   let note: Problem | undefined;
-  async function connect() {
+  async function connect(): Promise<SqlConnection> {
     if (!exists(path)) throw new FileUnusable(path, 'does not exist', MISSING);
     const database = openFile(path);
     return {
       ...connectionTo(database),
       begin: async () => database.exec('begin immediate'),
       // A transaction that is open ends with it.
-      release(isBroken: boolean) {
+      release(isBroken) {
         database.close();
         if (!isBroken) note = undefined;
       },
@@ -95,7 +79,7 @@ export function keyRingFile(path: string) {
   const readiness = (): Readiness => ({ ready: true, ...(note && { note }) });
   // A service that keeps keys, or revoked tokens, creates it.
   const isMissing = () => !existsSync(path);
-  return { time: TIME, connect, faultOf, isMissing, readiness, close: async () => {} };
+  return { ...SQLITE, connect, faultOf, isMissing, readiness, close: async () => {} };
 }
 
 /** Throws FileUnusable if another program has written the file, and the faults of SQLite. */

@@ -156,7 +156,7 @@ async function settingsOf(storage: Storage, clientsFile: string, opened: AsyncDi
   };
   if (storage === 'sqlite') {
     const DATABASE_FILE = join(await temporaryFolder(opened), 'clients.sqlite');
-    migrateFile(DATABASE_FILE);
+    await migrateFile(DATABASE_FILE);
     await importInto({ DATABASE_FILE });
     return { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE };
   }

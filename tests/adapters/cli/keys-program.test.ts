@@ -225,7 +225,7 @@ describe('npm run keys', () => {
           /clients\.db\.keys does not exist: .*\nA service with KEY_DIRECTORY=database [^\n]*missing\.\n$/,
         ),
       });
-      const ring = sqliteKeyRing(join(folder, 'clients.db.keys'));
+      const ring = await sqliteKeyRing(join(folder, 'clients.db.keys'));
       await ring.add(aKey('one', 0));
       expect((await keys(['revoke', '--no-wait', '--all'], settings)).exitCode).toBe(0);
       expect((await ring.read()).rows[0]).toMatchObject({ kid: 'one', sealed: undefined });

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { CLIENTS } from '../../../adapters/postgres/client-entity.ts';
 import { openConnection } from '../../../adapters/postgres/connection.ts';
 import type { DatabaseLine } from '../../../adapters/postgres/database-log.ts';
-import { KEY_RING } from '../../../adapters/postgres/key-directory/postgres-key-ring.ts';
 import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts';
 import { runStatement } from '../../../adapters/postgres/runner.ts';
 import { inspectDatabase } from '../../support/inspect-database.ts';
@@ -32,7 +30,7 @@ function withPath(path: string, url = database.url): string {
 const open = (url: string, log?: (line: DatabaseLine) => void) =>
   openRepository({ url, poolSize: 1, deadlineMs: 10_000 }, log);
 
-const connect = (url: string) => openConnection({ url, poolSize: 1, deadlineMs: 10_000 }, CLIENTS.schema);
+const connect = (url: string) => openConnection({ url, poolSize: 1, deadlineMs: 10_000 });
 
 async function tablesIn(schema: string): Promise<readonly unknown[]> {
   const rows = await database.query(`select tablename from pg_tables where schemaname = $1 order by 1`, [schema]);
@@ -49,13 +47,14 @@ describe('the search path of the role or the URL', () => {
       'Created: used_assertions',
       'Created: revocations',
       'Created: last_used',
+      'Created: key_ring',
     ]);
     expect(await migrateDatabase(url)).toEqual([]);
     const clients = clientsInProcess(url);
     expect((await clients(['add', 'one', '--name', 'One', '--scope', 'read', '--cost', '4'])).exitCode).toBe(0);
     await using opened = await open(url);
     expect((await opened.repository.findByClientId('one', 'an-id')).kind).toBe('found');
-    expect(await tablesIn(schema)).toEqual(['clients', 'last_used', 'revocations', 'used_assertions']);
+    expect(await tablesIn(schema)).toEqual(['clients', 'key_ring', 'last_used', 'revocations', 'used_assertions']);
     expect(await tablesIn('public')).toEqual([]);
   });
 
@@ -63,7 +62,7 @@ describe('the search path of the role or the URL', () => {
     await database.query(`create schema crm; create schema auth; create table crm.clients ${CLIENTS_TABLE}`);
     await database.query(`create table public.clients ${CLIENTS_TABLE}`);
     const url = withPath('nowhere, auth, crm, public');
-    expect(await migrateDatabase(url, { created: [KEY_RING] })).toEqual([
+    expect(await migrateDatabase(url)).toEqual([
       'Created: used_assertions',
       'Created: revocations',
       'Created: last_used',
@@ -119,29 +118,6 @@ describe('the search path of the role or the URL', () => {
   );
 });
 
-describe('a schema of the search path in which other roles may create objects', () => {
-  it('is reported by the service when it starts, and by the doctor with the statement that changes it', async () => {
-    const [role, other] = [await database.createRole(), await database.createRole()];
-    await database.query(`create schema shared; create table shared.clients ${CLIENTS_TABLE};
-      grant usage, create on schema shared to public, ${role.name}, ${other.name}, current_user;
-      grant select on shared.clients to ${role.name}`);
-    const url = withPath('shared', role.url);
-    const found = async () => {
-      const lines: DatabaseLine[] = [];
-      await (await open(url, (line) => lines.push(line))).close();
-      const fixes = (await inspectDatabase(url)).map(({ fix }) => fix ?? '');
-      return { lines, revokes: fixes.filter((fix) => fix.startsWith('revoke create')) };
-    };
-    const { lines, revokes } = await found();
-    const fix = `revoke create on schema shared from public, ${other.name};`;
-    expect(lines).toEqual([{ event: 'schema_shared', schema: 'shared', roles: `public, ${other.name}`, fix }]);
-    expect(revokes).toEqual([fix]);
-    await database.query(revokes[0] ?? '');
-    expect(await found()).toEqual({ lines: [], revokes: [] });
-    for (const { name } of [role, other]) await database.query(`drop owned by ${name}`);
-  });
-});
-
 /** A database of its own, with the role of the service, an owner of tables, and a role that nobody has to trust. */
 async function openDeployment() {
   const own = await createTestDatabase();
@@ -166,8 +142,6 @@ async function openDeployment() {
   const dispose = { [Symbol.asyncDispose]: close };
   return { ...own, name, service, owner, stranger, start, inspect, ...dispose };
 }
-
-type Deployment = Awaited<ReturnType<typeof openDeployment>>;
 
 const createClients = (schema: string, name = 'B') => `create table ${schema}.clients ${CLIENTS_TABLE};
   insert into ${schema}.clients (client_id, client_secret, client_name, scope) values ('billing', '*', '${name}', 'read')`;
@@ -197,21 +171,6 @@ describe('tables and schemas of a stranger', () => {
     expect(await found()).toEqual(new Set(['B']));
   });
 
-  it('a role that may create in a schema stays reported when it has created a table there', async () => {
-    await using deployment = await openDeployment();
-    const { service, owner, stranger, start, inspect, query } = deployment;
-    await query(`${createClients('public')}; grant select on clients to ${service.name};
-      create schema app authorization ${owner.name}; alter table clients owner to ${owner.name};
-      alter schema public owner to ${owner.name}; grant usage on schema app to public;
-      grant create on schema app to ${stranger.name}; alter role ${service.name} set search_path = app, public`);
-    const before = await inspect();
-    expect(before).toEqual([`schema_shared: ${JSON.stringify({ schema: 'app', roles: stranger.name })}`]);
-    await runAt(stranger.url, `${createClients('app')}; grant select on app.clients to public`);
-    expect(await inspect()).toEqual(before);
-    await using opened = await start();
-    expect(opened.lines).toMatchObject([{ event: 'schema_shared', schema: 'app', roles: stranger.name }]);
-  });
-
   it('a search path with other schemas before pg_catalog is reported', async () => {
     await using deployment = await openDeployment();
     const { service, start, inspect, query } = deployment;
@@ -227,49 +186,5 @@ describe('tables and schemas of a stranger', () => {
       await set(path);
       expect(await inspect()).toEqual([]);
     }
-  });
-});
-
-describe('a set-up in which nobody else has been given the right to create a table', () => {
-  const HONEST: Readonly<Record<string, (deployment: Deployment) => readonly string[]>> = {
-    'the owner of the database creates and owns all tables': ({ name, owner }) => [
-      `alter database ${name} owner to ${owner.name}`,
-    ],
-    'the owner of clients owns the schema, and has all privileges on the database': ({ name, owner }) => [
-      `alter schema public owner to ${owner.name}; grant all on database ${name} to ${owner.name}`,
-    ],
-    'the owner of clients has its own schema': ({ owner, service }) => [
-      `create schema app authorization ${owner.name}; grant usage on schema app to ${service.name};
-      alter role ${owner.name} set search_path = app; alter role ${service.name} set search_path = app`,
-    ],
-    'the service uses the role of the owner of the database': ({ name, owner, service }) => [
-      `alter database ${name} owner to ${service.name}; grant ${service.name} to ${owner.name}`,
-    ],
-    'the tables belong to a group, and its fields create them': ({ name, owner, service }) => [
-      `create role group_${owner.name}; grant group_${owner.name} to ${owner.name}, ${service.name};
-      create schema app authorization group_${owner.name}; alter role ${owner.name} set role = group_${owner.name};
-      alter role ${owner.name} in database ${name} set search_path = app;
-      alter role ${service.name} in database ${name} set search_path = app`,
-    ],
-    'the owner of the database belongs to the owner of the schema': ({ name, owner, service, stranger }) => [
-      `alter database ${name} owner to ${owner.name}; grant ${stranger.name} to ${owner.name};
-      create schema data authorization ${stranger.name}; grant usage on schema data to ${service.name};
-      alter role ${owner.name} set search_path = data; alter role ${service.name} set search_path = data`,
-    ],
-    'a superuser owns everything': ({ owner }) => [`alter role ${owner.name} superuser`],
-  };
-
-  it.each(Object.keys(HONEST))('%s', async (name) => {
-    await using deployment = await openDeployment();
-    const { owner, service, start, inspect, query } = deployment;
-    for (const statement of HONEST[name]?.(deployment) ?? []) await query(statement);
-    await migrateDatabase(owner.url);
-    const clients = clientsInProcess(owner.url);
-    expect((await clients(['add', 'one', '--name', 'One', '--scope', 'read', '--cost', '4'])).exitCode).toBe(0);
-    expect(await migrateDatabase(owner.url)).toEqual([]);
-    await runAt(owner.url, `grant select on clients to ${service.name}`);
-    await using opened = await start();
-    expect(opened.lines.filter(({ event }) => event !== 'role_may_write_clients')).toEqual([]);
-    expect((await inspect()).filter((text) => !text.startsWith('role_may_write_clients'))).toEqual([]);
   });
 });

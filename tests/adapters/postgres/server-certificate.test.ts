@@ -2,7 +2,6 @@ import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs';
 import { networkInterfaces, userInfo } from 'node:os';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { CLIENTS } from '../../../adapters/postgres/client-entity.ts';
 import { openConnection } from '../../../adapters/postgres/connection.ts';
 import { runStatement } from '../../../adapters/postgres/runner.ts';
 import { CertificateAuthority } from '../../support/certificates.ts';
@@ -54,7 +53,7 @@ const verified = () => `sslmode=verify-full&sslrootcert=${authority.file}`;
 
 /** `encrypted`, `plain`, the name in the client's certificate, or the code of the fault. */
 async function connect(host: string, query = verified()): Promise<unknown> {
-  const connection = await openConnection({ url: urlOf(host, query), poolSize: 1, deadlineMs: 60_000 }, CLIENTS.schema);
+  const connection = await openConnection({ url: urlOf(host, query), poolSize: 1, deadlineMs: 60_000 });
   try {
     const text = 'select ssl, client_dn from pg_catalog.pg_stat_ssl where pid = pg_catalog.pg_backend_pid()';
     const [row] = await runStatement<{ readonly ssl: boolean; readonly client_dn: string | null }>(connection, {

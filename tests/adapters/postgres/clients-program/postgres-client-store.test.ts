@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readDetails } from '../../../../adapters/files/clients-file.ts';
-import { CLIENTS } from '../../../../adapters/postgres/client-entity.ts';
 import { openClientsDatabase } from '../../../../adapters/postgres/clients-program/postgres-clients-database.ts';
 import { migrateDatabase } from '../../../../adapters/postgres/migrate-database.ts';
 import { grantOf } from '../../../../adapters/postgres/own-tables.ts';
+import { CLIENTS } from '../../../../adapters/postgres/tables.ts';
 import { SqlClientStore } from '../../../../adapters/sql/sql-client-store.ts';
 import { ClientPlan } from '../../../../application/clients-program/client-plan.ts';
 import type { ChangeRecorder } from '../../../../application/ports/change-recorder.ts';

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 describeLastUsed('SqlLastUsed on PostgreSQL', async () => {
-  const { dependency, ...table } = await openLastUsed({ url: database.url, deadlineMs: 3_000 }, () => {});
+  const { dependency, tables } = await openLastUsed({ url: database.url, deadlineMs: 3_000 }, () => {});
   await database.query('delete from last_used');
-  return { lastUsed: new SqlLastUsed(table), close: () => dependency.close() };
+  return { lastUsed: new SqlLastUsed(tables), close: () => dependency.close() };
 });

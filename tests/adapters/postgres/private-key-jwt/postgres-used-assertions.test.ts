@@ -5,7 +5,7 @@ import {
   PostgresUsedAssertions,
 } from '../../../../adapters/postgres/private-key-jwt/postgres-used-assertions.ts';
 import { type OpenTable, openTable } from '../../../../adapters/postgres/table.ts';
-import { USED_ASSERTIONS } from '../../../../adapters/postgres/used-assertion-table.ts';
+import { USED_ASSERTIONS } from '../../../../adapters/postgres/tables.ts';
 import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
 import type { UseOutcome } from '../../../../application/ports/used-assertions.ts';
 import { describeUsedAssertions, SMALL_LIMITS } from '../../../contracts/used-assertions.ts';

@@ -18,8 +18,8 @@ describeRevocations('SqlRevocations on PostgreSQL', async (limits) => {
   const [one, two] = [await open(), await open()];
   await database.query('delete from revocations');
   return {
-    revocations: new SqlRevocations(one, limits),
-    other: new SqlRevocations(two, limits),
+    revocations: new SqlRevocations(one.tables, limits),
+    other: new SqlRevocations(two.tables, limits),
     now: () => Date.now() / 1_000,
     close: async () => {
       for (const { dependency } of [one, two]) await dependency.close();

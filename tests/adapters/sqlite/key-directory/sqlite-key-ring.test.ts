@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SqlKeyRing } from '../../../../adapters/sql/key-directory/sql-key-ring.ts';
-import { queryable } from '../../../../adapters/sql/transaction.ts';
+import { tablesOf } from '../../../../adapters/sql/transaction.ts';
 import { createKeyRingFile, keyRingFile } from '../../../../adapters/sqlite/key-directory/sqlite-key-ring.ts';
 import { DependencyUnavailable } from '../../../../application/ports/dependency-unavailable.ts';
 import type { KeyRingChange } from '../../../../application/ports/key-ring-records.ts';
@@ -43,9 +43,9 @@ function aKey(kid = 'one'): SealedKey {
 }
 
 async function fresh() {
-  const store = sqliteKeyRing(path);
+  const store = await sqliteKeyRing(path);
   const records = sqliteKeyRingRecords(path);
-  return { store, other: sqliteKeyRing(path), records, now, plant, close: async () => {} };
+  return { store, other: await sqliteKeyRing(path), records, now, plant, close: async () => {} };
 }
 
 async function plant(rows: number): Promise<void> {
@@ -60,19 +60,19 @@ describeKeyRingRecords('SqlKeyRingRecords on SQLite', fresh);
 
 describe('the file of the key ring', () => {
   it('is created for its owner only, and no other file stays beside it', async () => {
-    await sqliteKeyRing(path).add(aKey());
+    await (await sqliteKeyRing(path)).add(aKey());
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(statSync(`${path}-wal`, { throwIfNoEntry: false })).toBeUndefined();
     expect(statSync(`${path}-journal`, { throwIfNoEntry: false })).toBeUndefined();
   });
 
   it('keeps its keys when the service starts again', async () => {
-    await sqliteKeyRing(path).add(aKey());
-    expect((await sqliteKeyRing(path).read()).rows).toHaveLength(1);
+    await (await sqliteKeyRing(path)).add(aKey());
+    expect((await (await sqliteKeyRing(path)).read()).rows).toHaveLength(1);
   });
 
   it('may be replaced by a backup while the service runs', async () => {
-    const ring = sqliteKeyRing(path);
+    const ring = await sqliteKeyRing(path);
     await ring.add(aKey('yesterday'));
     const backup = readFileSync(path);
     await sqliteKeyRingRecords(path).revoke({ kid: 'yesterday' });
@@ -106,20 +106,20 @@ describe('the file of the key ring', () => {
       'is no key ring of this version',
     ],
     ['is no database', () => writeFileSync(path, 'x'.repeat(5_000)), 'is not a database of SQLite'],
-  ])('that %s is refused at startup', (_what, prepare, problem) => {
+  ])('that %s is refused at startup', async (_what, prepare, problem) => {
     prepare();
-    expect(() => sqliteKeyRing(path)).toThrow(problem);
+    await expect(sqliteKeyRing(path)).rejects.toThrow(problem);
   });
 
   it('is reported if this user may not write it', async () => {
     if (process.getuid?.() === 0) return;
-    const ring = sqliteKeyRing(path);
+    const ring = await sqliteKeyRing(path);
     chmodSync(path, 0o400);
     await expect(ring.add(aKey())).rejects.toThrow(DependencyUnavailable);
   });
 
   it('waits for no lock for long', async () => {
-    const ring = sqliteKeyRing(path);
+    const ring = await sqliteKeyRing(path);
     const other = new DatabaseSync(path);
     other.exec('begin exclusive');
     const fault = await ring.read().catch((error: unknown) => error);
@@ -135,9 +135,9 @@ describe('the file of the key ring', () => {
     ['damaged', () => void writeFileSync(path, 'x'.repeat(5_000)), 'is not a database', RESTORE],
     ['locked', () => lockFile(path), 'is locked by another program', UNLOCK],
   ])('that is %s while it is used is noted, with what to do, until it is back', async (_how, spoil, text, fix) => {
-    createKeyRingFile(path);
+    await createKeyRingFile(path);
     const file = keyRingFile(path);
-    const ring = new SqlKeyRing(queryable(file));
+    const ring = new SqlKeyRing(tablesOf(file));
     await ring.add(aKey());
     expect(file.readiness()).toEqual({ ready: true });
     const backup = readFileSync(path);
@@ -153,7 +153,7 @@ describe('the file of the key ring', () => {
 
   it('changes only what is recorded', async () => {
     const changes: (readonly KeyRingChange[])[] = [];
-    await sqliteKeyRing(path).add(aKey());
+    await (await sqliteKeyRing(path)).add(aKey());
     const others = { unconfirmed: () => {} };
     const recorder = { record: (change: readonly KeyRingChange[]) => void changes.push(change), ...others };
     const ring = sqliteKeyRingRecords(path, recorder);

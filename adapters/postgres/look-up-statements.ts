@@ -1,50 +1,5 @@
-import { defineEntity, p } from '@mikro-orm/core';
-import { BRING_BACK, COLUMN_BYTES_MAX } from '../../application/client-lookup.ts';
+import { COLUMN_BYTES_MAX } from '../../application/client-lookup.ts';
 import { FEDERATED_CANDIDATES_MAX } from '../../application/ports/client-repository.ts';
-import { defineTable } from './table-definition.ts';
-
-/** Finds a client by the identity of another issuer. Clients without one are not in it. Each look-up would read a list of pending updates. */
-export const SUBJECT_INDEX = `create index clients_federated_subjects on "clients"
-  using gin ((credentials -> 'federated_subjects'::text) jsonb_path_ops) with (fastupdate = off) where credentials ? 'federated_subjects'::text`;
-
-/** The columns that `npm run migrate` adds to a table that another application has created. */
-export const OWN_COLUMNS = ['credentials', 'details'] as const;
-
-/** Whether the table has both. */
-export const HAS_OWN_COLUMNS = `(select pg_catalog.count(*) = 2::bigint from pg_catalog.pg_attribute
-  where attrelid = pg_catalog.to_regclass('clients')::oid and attname in ('credentials', 'details') and not attisdropped)`;
-
-export const ADD_OWN_COLUMNS = `alter table clients ${OWN_COLUMNS.map((name) => `add column ${name} jsonb not null default '{}'`).join(', ')}`;
-
-/** In the comment of the table: it has had these columns, so that one that is missing is lost. */
-export const RECORD = '[authorization service: columns credentials, details]';
-
-/** Keeps the credentials in their row: each request of a stranger reads them. */
-export const KEEP_IN_ROW = `alter table clients alter column credentials set storage main, set (toast_tuple_target = 8160)`;
-
-/**
- * The table `clients`, as the service creates it if it is missing: client ids are unique and compared byte by byte (collation
- * `C`), and the row id is the table's own. Texts have no length limit here: reading refuses what is too long.
- */
-export const CLIENTS = defineTable(
-  defineEntity({
-    name: 'Client',
-    tableName: 'clients',
-    comment: RECORD,
-    indexes: [{ name: 'clients_federated_subjects', expression: SUBJECT_INDEX.replace('\n', '') }],
-    properties: {
-      id: p.bigint('string').primary().generated('by default as identity'),
-      clientId: p.text().fieldName('client_id').collation('C').unique(),
-      clientSecret: p.text().fieldName('client_secret'),
-      clientName: p.text().fieldName('client_name'),
-      scope: p.text(),
-      credentials: p.json().defaultRaw(`'{}'`),
-      details: p.json().defaultRaw(`'{}'`),
-    },
-  }),
-  'read',
-  { optional: OWN_COLUMNS, more: KEEP_IN_ROW, ifLost: BRING_BACK },
-);
 
 /**
  * A column as text. Null for what is no object, which would fail the statement, and with it the look-ups of other clients; and for what is
@@ -98,7 +53,7 @@ export function lookUpStatements(hasColumns: boolean) {
 }
 
 /** Of an empty table, null. */
-export const HIGHEST_ID = 'select pg_catalog.max(id)::text as "highest" from clients';
+export const HIGHEST_ID = 'select pg_catalog.max(id) as "highest" from clients';
 
 /** Both statements are one transaction. The BCrypt costs of all secrets, as two digits, also behind a lock or another prefix. Reads the whole table: once, when the service starts. */
 export const findCosts = (milliseconds: number, hasColumns: boolean) => ({
