@@ -14,6 +14,7 @@ export const POSTGRES: SqlDialect = {
   document: sql`jsonb`,
   elementsOf: (array) => sql`pg_catalog.json_array_elements(${array}::json)`,
   owner: sql`details ->> 'owner'::text`,
+  count: sql`pg_catalog.count(*)`,
   now: sql.raw(NOW),
   exactNow: sql.raw(EXACT_NOW),
 };

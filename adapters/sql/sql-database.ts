@@ -17,6 +17,8 @@ export interface SqlDialect {
   elementsOf(array: string): RawBuilder<unknown>;
   /** The field `owner` of the details; null if they have none, or are no object. */
   readonly owner: RawBuilder<string | null>;
+  /** The number of rows. */
+  readonly count: RawBuilder<number>;
   /** The time of the database in whole seconds since the epoch. It goes on while a transaction waits for a lock. */
   readonly now: RawBuilder<string>;
   /** The same with fractions. */

@@ -12,6 +12,7 @@ export const SQLITE: SqlBuilder = {
     document: sql`text`,
     elementsOf: (array) => sql`json_each(${array})`,
     owner: sql`case when json_valid(details) then details ->> 'owner' end`,
+    count: sql`count(*)`,
     now: sql`unixepoch('now')`,
     exactNow: sql`unixepoch('subsec')`,
   },

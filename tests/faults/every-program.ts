@@ -126,6 +126,7 @@ export async function runEveryProgram({ owner, service: role, grant, hasSent }: 
   await clients('remove other');
 
   await grant('select on clients');
+  await grant('select, insert, update, delete on key_ring');
   await grant('select, insert, update, delete on used_assertions');
   await grant('select, insert, update, delete on revocations');
   await grant('select, insert, update, delete on last_used');

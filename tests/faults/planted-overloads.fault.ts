@@ -1,10 +1,7 @@
 import { globSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openConnection } from '../../adapters/postgres/connection.ts';
 import { problemOfFault } from '../../adapters/postgres/fault-problem.ts';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
-import { runStatement } from '../../adapters/postgres/runner.ts';
-import { createTableSql, KEY_RING } from '../../adapters/postgres/tables.ts';
 import { readPage } from '../support/page-snippets.ts';
 import { RecordingProxy } from '../support/recording-proxy.ts';
 import { runAt } from '../support/run-at.ts';
@@ -137,9 +134,6 @@ describe('functions, operators, casts and types that another role plants in the 
     expect(DOCUMENTED.length).toBeGreaterThan(10);
     const { url } = await (await openDatabase(planted)).createRole();
     await migrateDatabase(url);
-    const connection = await openConnection({ url, poolSize: 1, deadlineMs: 10_000 });
-    await runStatement(connection, { text: await createTableSql(KEY_RING) });
-    await connection.close();
     for (const statement of DOCUMENTED) {
       const fault = await runAt(url, statement).catch((error: unknown) => error);
       expect([statement, fault]).toEqual([statement, expect.any(Array)]);

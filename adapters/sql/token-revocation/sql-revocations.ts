@@ -98,14 +98,11 @@ export class SqlRevocations implements Revocations {
     this.#uncounted += 1;
     if (this.#uncounted < COUNTED_EVERY) return;
     this.#uncounted = 0;
-    const { query } = this.#tables;
-    const [all] = await query(this.#single().select(({ fn }) => fn.countAll<number>().as('total')));
+    const { query, dialect } = this.#tables;
+    const [all] = await query(this.#single().select(dialect.count.as('total')));
     this.#total = all?.total ?? 0;
     if (this.#total <= this.#limits.total) return;
-    const most = this.#single()
-      .select('client_id')
-      .groupBy('client_id')
-      .orderBy(({ fn }) => fn.countAll(), 'desc');
+    const most = this.#single().select('client_id').groupBy('client_id').orderBy(dialect.count, 'desc');
     const [found] = await query(most.limit(1));
     if (found === undefined) return;
     await this.revokeAll([found.client_id]);
