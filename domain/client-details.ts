@@ -1,4 +1,4 @@
-import { type ClientFields, eachField, NO_FIELDS } from './client-fields.ts';
+import { type ClientFields, NO_FIELDS } from './client-fields.ts';
 import type { PublicJwk } from './public-jwk.ts';
 import type { RegisteredResource } from './resource-indicator.ts';
 
@@ -14,28 +14,20 @@ export interface SecretMarks extends Expiring {
   readonly generated?: true;
 }
 
-/**
- * A secret beside the one of the registration, so that a client can change its secret without a pause. Clients files and the column
- * `credentials` have it as it is, with `client_secret` for `encoded`; `--json` and audit events show its id, its name and its end.
- */
+/** A secret beside the one of the registration, so that a client can change its secret without a pause. */
 export interface NamedSecret extends SecretMarks {
   /** The public part, which stands in front of the secret and a dot, and selects it: letters, digits and `-_~`. */
   readonly secret_id: string;
   /** For people. */
   readonly name: string;
-  /** A BCrypt encoding; in memory also `{noop}` and the plain secret. Called `client_secret` in a clients file. */
-  readonly encoded: string;
+  /** A BCrypt encoding; in memory also `{noop}` and the plain secret. */
+  readonly client_secret: string;
 }
 
-/**
- * A key that verifies assertions of the client (`private_key_jwt`). Clients files and the column `credentials` have `expires_at` among the fields
- * of the JWK; `--json` and audit events show its ids and its end.
- */
-export interface ClientKey extends Expiring {
-  readonly jwk: PublicJwk;
-}
+/** A key that verifies assertions of the client (`private_key_jwt`), with its end among the fields of the JWK. */
+export type ClientKey = PublicJwk & Expiring;
 
-/** An identity of another issuer that may act as the client (`federated_jwt`), the same everywhere. Everything is compared exactly. */
+/** An identity of another issuer that may act as the client (`federated_jwt`). Everything is compared exactly. */
 export interface FederatedSubject {
   /** Claim `iss`, or the ID of a SPIFFE trust domain, such as `spiffe://example.org`. */
   readonly issuer: string;
@@ -45,45 +37,81 @@ export interface FederatedSubject {
   readonly claims: Readonly<Record<string, string>>;
 }
 
-/** What a registration has beside the five columns of the specification, in the columns `credentials` and `details`. */
-export interface ClientDetails extends ClientFields {
-  /** About the secret in the column `client_secret`, which has no id. */
-  readonly clientSecret?: SecretMarks;
+/** What an authentication needs: the column `credentials`, which the request of a stranger makes the service read. */
+interface ClientCredentials {
+  /** The end of the secret in the column `client_secret`, which has no id. Absent: it never expires. */
+  readonly client_secret_expires_at?: number;
+  /** As {@link SecretMarks.generated}, of that secret. */
+  readonly client_secret_generated?: true;
   readonly secrets: readonly NamedSecret[];
-  readonly keys: readonly ClientKey[];
-  readonly subjects: readonly FederatedSubject[];
+  readonly jwks: { readonly keys: readonly ClientKey[] };
+  readonly federated_subjects: readonly FederatedSubject[];
+}
+
+/**
+ * What a registration has beside the five columns of the specification. It is one document, the same in clients files, in the columns
+ * `credentials` and `details`, in exports and in the API. `--json` and audit events show of secrets and keys only what is no secret.
+ */
+export interface ClientDetails extends ClientCredentials, ClientFields {
   /** The resources that the client may name in a token request (RFC 8707). */
   readonly resources: readonly RegisteredResource[];
 }
 
-const NO_ENTRIES = { secrets: [], keys: [], subjects: [], resources: [] } as const;
+const NO_ENTRIES = { secrets: [], jwks: { keys: [] }, federated_subjects: [], resources: [] } as const;
 
 export const NO_DETAILS = { ...NO_ENTRIES, ...NO_FIELDS } satisfies ClientDetails;
 
-/** Only the kinds that are not empty. */
+/** The fields of the column `credentials`. All others are in the column `details`, which is read after authentication only. */
+export const CREDENTIAL_FIELDS: readonly string[] = [
+  'client_secret_expires_at',
+  'client_secret_generated',
+  'secrets',
+  'jwks',
+  'federated_subjects',
+] satisfies (keyof ClientCredentials)[];
+
+/** Only the fields that are not empty. */
 export function withoutEmpty<Details extends object>(details: Details): Partial<Details> {
-  const says = (kind: unknown) => kind !== null && (typeof kind !== 'object' || Object.keys(kind).length > 0);
-  return Object.fromEntries(Object.entries(details).filter(([, kind]) => says(kind))) as Partial<Details>;
+  const says = (field: unknown): boolean => {
+    if (typeof field !== 'object' || field === null) return field !== null;
+    return Array.isArray((field as Details & { keys?: unknown }).keys)
+      ? says((field as { keys: unknown }).keys)
+      : Object.keys(field).length > 0;
+  };
+  return Object.fromEntries(Object.entries(details).filter(([, field]) => says(field))) as Partial<Details>;
 }
 
-/** What a problem may be about. */
-export type DetailKind = keyof ClientDetails;
+/** The lists of entries, by their fields. */
+export const entriesOf = ({ secrets, jwks, federated_subjects, resources }: ClientDetails) => ({
+  secrets,
+  jwks: jwks.keys,
+  federated_subjects,
+  resources,
+});
 
-/** The kinds that are lists of entries. */
-export const DETAIL_KINDS = ['secrets', 'keys', 'subjects', 'resources'] as const satisfies DetailKind[];
+/** The most entries of each list. */
+export const DETAILS_MAX = { secrets: 2, jwks: 10, federated_subjects: 50, resources: 20 } as const;
 
-/** What each kind is called in a clients file. */
-export const DETAIL_FIELDS = {
-  clientSecret: 'client_secret_expires_at',
-  secrets: 'secrets',
-  keys: 'jwks',
-  subjects: 'federated_subjects',
-  resources: 'resources',
-  ...eachField((name) => name),
-} as const satisfies Record<DetailKind, string>;
+/** What the details say of the secret without an id. */
+export function marksOf({
+  client_secret_expires_at: expires_at,
+  client_secret_generated: generated,
+}: Partial<ClientDetails>): SecretMarks {
+  return { ...(expires_at !== undefined && { expires_at }), ...(generated && { generated }) };
+}
 
-/** The most entries of each kind. */
-export const DETAILS_MAX = { secrets: 2, keys: 10, subjects: 50, resources: 20 } as const;
+/** The details with other marks of the secret without an id. */
+export function withMarks<Details extends Partial<ClientDetails>>(
+  details: Details,
+  { expires_at, generated }: SecretMarks,
+) {
+  const { client_secret_expires_at: _end, client_secret_generated: _origin, ...others } = details;
+  return {
+    ...(expires_at !== undefined && { client_secret_expires_at: expires_at }),
+    ...(generated && { client_secret_generated: generated }),
+    ...others,
+  };
+}
 
 export function hasExpired({ expires_at = Infinity }: Expiring, now: number): boolean {
   return expires_at <= now;

@@ -1,5 +1,5 @@
-import type { ClientDetails, ClientKey, FederatedSubject } from './client-details.ts';
-import { CLIENT_FIELD_NAMES, type ClientFields, TOKEN_FIELD_NAMES, type TokenFieldName } from './client-fields.ts';
+import { type ClientDetails, type ClientKey, CREDENTIAL_FIELDS, type FederatedSubject } from './client-details.ts';
+import { CLIENT_FIELD_NAMES, TOKEN_FIELD_NAMES, type TokenFieldName } from './client-fields.ts';
 import { readPublicJwk } from './public-jwk.ts';
 import { isResourceIndicator, type RegisteredResource } from './resource-indicator.ts';
 import { failure, type Result, success } from './result.ts';
@@ -8,35 +8,11 @@ import { CHOSEN_SECRET_COST, isLocked, NO_SECRET, StoredSecret, unlock } from '.
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The details of a client as JSON, in the names of a clients file. A kind that is absent has no entries. */
-export interface DetailsDocument extends CredentialsDocument, Partial<ClientFields> {
-  readonly resources?: readonly RegisteredResource[];
-}
-
-/** What an authentication needs: the column `credentials`, which the request of a stranger makes the service read. */
-interface CredentialsDocument {
-  /** Of the secret in the column `client_secret`. */
-  readonly client_secret_expires_at?: number;
-  readonly client_secret_generated?: true;
-  readonly secrets?: readonly Fields[];
-  readonly jwks?: { readonly keys: readonly Fields[] };
-  readonly federated_subjects?: readonly FederatedSubject[];
-}
-
-/** The fields of the column `credentials`. All others are in the column `details`, which is read after authentication only. */
-const CREDENTIAL_FIELDS: readonly string[] = [
-  'client_secret_expires_at',
-  'client_secret_generated',
-  'secrets',
-  'jwks',
-  'federated_subjects',
-] satisfies (keyof CredentialsDocument)[];
-
-/** The most bytes of that column: it stays in the row, and each request of a stranger reads it. */
+/** The most bytes of the column `credentials`: it stays in the row, and each request of a stranger reads it. */
 export const CREDENTIALS_BYTES_MAX = 6_144;
 
 /** A document in two parts, each for its column. */
-export function columnsOf(document: DetailsDocument): Readonly<Record<'credentials' | 'details', Fields>> {
+export function columnsOf(document: Partial<ClientDetails>): Readonly<Record<'credentials' | 'details', Fields>> {
   const entries = Object.entries(document);
   const part = (isCredential: boolean) =>
     Object.fromEntries(entries.filter(([field]) => CREDENTIAL_FIELDS.includes(field) === isCredential));
@@ -46,13 +22,13 @@ export function columnsOf(document: DetailsDocument): Readonly<Record<'credentia
 /** The field that makes the column `credentials` too long, the longest one, and by how much; undefined if it is not. */
 export function excessOf(
   details: Partial<ClientDetails>,
-): { readonly field: string; readonly bytes: number } | undefined {
+): { readonly field: keyof ClientDetails; readonly bytes: number } | undefined {
   const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).length;
-  const { credentials } = columnsOf(documentOf(details));
+  const { credentials } = columnsOf(details);
   const bytes = bytesOf(credentials);
   if (bytes <= CREDENTIALS_BYTES_MAX) return undefined;
-  const [[field = ''] = []] = Object.entries(credentials).sort(([, one], [, other]) => bytesOf(other) - bytesOf(one));
-  return { field, bytes };
+  const [[field] = []] = Object.entries(credentials).sort(([, one], [, other]) => bytesOf(other) - bytesOf(one));
+  return { field: field as keyof ClientDetails, bytes };
 }
 
 /** The document of two columns, or which field is not where it is read. */
@@ -66,21 +42,6 @@ export function documentIn(credentials: unknown, details: unknown): Result<Field
 }
 
 const DETAIL_COLUMN_FIELDS: readonly string[] = ['resources', ...CLIENT_FIELD_NAMES];
-
-/** The document of these details. A kind is in it if it is given, also without entries. */
-export function documentOf(details: Partial<ClientDetails>): DetailsDocument {
-  const { clientSecret: { expires_at, generated } = {}, secrets, keys, subjects, ...others } = details;
-  return {
-    ...(expires_at !== undefined && { client_secret_expires_at: expires_at }),
-    ...(generated && { client_secret_generated: generated }),
-    ...(secrets && { secrets: secrets.map(({ encoded, ...secret }) => ({ ...secret, client_secret: encoded })) }),
-    ...(keys && {
-      jwks: { keys: keys.map(({ jwk, expires_at }) => ({ ...jwk, ...(expires_at !== undefined && { expires_at }) })) },
-    }),
-    ...(subjects && { federated_subjects: subjects }),
-    ...others,
-  };
-}
 
 /** A document as a storage has it. Another program may have written anything into it, so each of its parts is read with care. */
 export type StoredDocument = Fields;
@@ -122,7 +83,7 @@ export function readKeys({ jwks }: StoredDocument, kid?: string): readonly Resul
     const read = readPublicJwk(jwk);
     if (!read.ok) return failure(read.problem);
     // A time that is no number has passed.
-    return success({ jwk: read.value, ...(expires_at !== undefined && { expires_at: Number(expires_at) || 0 }) });
+    return success({ ...read.value, ...(expires_at !== undefined && { expires_at: Number(expires_at) || 0 }) });
   });
 }
 

@@ -2,10 +2,7 @@ import { isClaimPath } from './claim-path.ts';
 import {
   type ClientDetails,
   type ClientKey,
-  DETAIL_FIELDS,
-  DETAIL_KINDS,
   DETAILS_MAX,
-  type DetailKind,
   type FederatedSubject,
   type NamedSecret,
 } from './client-details.ts';
@@ -22,42 +19,46 @@ const NAME_MAX_LENGTH = 255;
 const TEXT_MAX_LENGTH = 2_000;
 const CLAIMS_MAX = 20;
 
-/** The entry that breaks a rule, by its kind and position, and the rule; never a value. */
+/** The entry that breaks a rule, by its field and position, and the rule; never a value. */
 export interface DetailsProblem {
-  readonly kind: DetailKind;
-  /** Undefined if it is about all of them. */
+  readonly kind: keyof ClientDetails;
+  /** Undefined if it is about the whole field. */
   readonly position: number | undefined;
   readonly rule: string;
 }
 
-/** A problem under the external name of its kind, such as `resources entry 0 is repeated`. */
+/** A problem in words, such as `resources entry 0 is repeated`. */
 export function describeDetailsProblem({ kind, position, rule }: DetailsProblem): string {
-  return `${DETAIL_FIELDS[kind]}${position === undefined ? '' : ` entry ${position}`} ${rule}`;
+  return `${kind}${position === undefined ? '' : ` entry ${position}`} ${rule}`;
 }
 
 /** The details, or the first rule that they break. */
 export function checkDetails(details: ClientDetails): Result<ClientDetails, DetailsProblem> {
-  const { clientSecret, secrets, keys, subjects, resources } = details;
+  const { client_secret_expires_at: end, secrets, jwks, federated_subjects, resources } = details;
   const problem =
-    problemOfValue('clientSecret', ruleOfTime(clientSecret?.expires_at)) ??
+    problemOfValue('client_secret_expires_at', ruleOfTime(end)) ??
     problemOf('secrets', secrets, ({ secret_id }) => secret_id, ruleOfSecret) ??
-    problemOf('keys', keys, ({ jwk }) => thumbprintInput(jwk), ruleOfKey) ??
-    repeatedKid(keys) ??
-    problemOf('subjects', subjects, ({ issuer, subject }) => JSON.stringify([issuer, subject]), ruleOfSubject) ??
+    problemOf('jwks', jwks.keys, thumbprintInput, ruleOfKey) ??
+    repeatedKid(jwks.keys) ??
+    problemOf(
+      'federated_subjects',
+      federated_subjects,
+      ({ issuer, subject }) => JSON.stringify([issuer, subject]),
+      ruleOfSubject,
+    ) ??
     problemOf('resources', resources, uriOf, ruleOfResource) ??
     problemOfFields(details) ??
     problemOfSize(details);
   return problem === undefined ? success(details) : failure(problem);
 }
 
-function problemOfValue(kind: DetailKind, rule: string | undefined): DetailsProblem | undefined {
+function problemOfValue(kind: DetailsProblem['kind'], rule: string | undefined): DetailsProblem | undefined {
   return rule === undefined ? undefined : { kind, position: undefined, rule };
 }
 
 /** Each request of a stranger reads them. */
 function problemOfSize(details: ClientDetails): DetailsProblem | undefined {
-  const { field, bytes } = excessOf(details) ?? {};
-  const kind = DETAIL_KINDS.find((name) => DETAIL_FIELDS[name] === field);
+  const { field: kind, bytes } = excessOf(details) ?? {};
   if (bytes === undefined || kind === undefined) return undefined;
   const rule = `must be shorter: all that authenticates the client has ${bytes} bytes, and may have ${CREDENTIALS_BYTES_MAX}`;
   return { kind, position: undefined, rule };
@@ -67,9 +68,9 @@ function problemOfFields(fields: ClientFields): DetailsProblem | undefined {
   return CLIENT_FIELD_NAMES.map((name) => problemOfValue(name, CLIENT_FIELDS[name].ruleOf(fields[name]))).find(Boolean);
 }
 
-/** The first problem of one kind. Two entries with the same identity cannot be distinguished. */
+/** The first problem of one list. Two entries with the same identity cannot be distinguished. */
 function problemOf<Entry>(
-  kind: (typeof DETAIL_KINDS)[number],
+  kind: keyof typeof DETAILS_MAX,
   entries: readonly Entry[],
   identityOf: (entry: Entry) => string,
   ruleOf: (entry: Entry) => string | undefined,
@@ -87,12 +88,12 @@ function problemOf<Entry>(
 
 /** An assertion names its key by `kid`, and only one key of that name is tried. */
 function repeatedKid(keys: readonly ClientKey[]): DetailsProblem | undefined {
-  const kids = keys.map(({ jwk }) => jwk.kid);
+  const kids = keys.map(({ kid }) => kid);
   const position = kids.findIndex((kid, index) => kid !== undefined && kids.indexOf(kid) < index);
-  return position < 0 ? undefined : { kind: 'keys', position, rule: 'has the kid of another one' };
+  return position < 0 ? undefined : { kind: 'jwks', position, rule: 'has the kid of another one' };
 }
 
-function ruleOfSecret({ secret_id, name, encoded, expires_at }: NamedSecret): string | undefined {
+function ruleOfSecret({ secret_id, name, client_secret: encoded, expires_at }: NamedSecret): string | undefined {
   if (!isSecretId(secret_id)) return 'secret_id must be 1 to 32 letters, digits and -_~';
   if (!isText(name, NAME_MAX_LENGTH)) return `name must have 1 to ${NAME_MAX_LENGTH} characters`;
   const secret = StoredSecret.parse(encoded);
@@ -103,7 +104,7 @@ function ruleOfSecret({ secret_id, name, encoded, expires_at }: NamedSecret): st
   return ruleOfEnd(expires_at);
 }
 
-function ruleOfKey({ jwk, expires_at }: ClientKey): string | undefined {
+function ruleOfKey({ expires_at, ...jwk }: ClientKey): string | undefined {
   const read = readPublicJwk(jwk);
   return read.ok ? ruleOfEnd(expires_at) : read.problem;
 }

@@ -83,8 +83,8 @@ export function readPublicJwk(value: unknown): Result<PublicJwk, string> {
 }
 
 /** The text whose SHA-256 digest is the thumbprint of a key: its required fields in alphabetical order (RFC 7638 section 3). */
-export function thumbprintInput({ kid, alg, ...material }: PublicJwk): string {
-  return JSON.stringify(material, Object.keys(material).toSorted());
+export function thumbprintInput(jwk: PublicJwk): string {
+  return JSON.stringify(jwk, ['crv', 'e', 'kty', 'n', 'x', 'y']);
 }
 
 function readMaterial(jwk: Readonly<Record<string, unknown>>): Result<PublicJwk, string> {

@@ -7,14 +7,7 @@ import {
   type ImportProblem,
   type ReadDetails,
 } from '../../application/ports/client-store.ts';
-import {
-  type ClientDetails,
-  type ClientKey,
-  DETAIL_FIELDS,
-  DETAILS_MAX,
-  type NamedSecret,
-  NO_DETAILS,
-} from '../../domain/client-details.ts';
+import { type ClientDetails, type ClientKey, DETAILS_MAX, NO_DETAILS } from '../../domain/client-details.ts';
 import { type ClientFieldName, type ClientFields, eachField } from '../../domain/client-fields.ts';
 import {
   ClientRegistration,
@@ -23,7 +16,6 @@ import {
   type NewClient,
   type RegistrationProblem,
 } from '../../domain/client-registration.ts';
-import { type DetailsDocument, documentOf } from '../../domain/details-document.ts';
 import { checkDetails } from '../../domain/details-rules.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
@@ -71,7 +63,7 @@ const KEY = z
   .looseObject({ expires_at: TIME }, 'must be an object')
   .transform(({ expires_at, ...jwk }, { addIssue }): ClientKey => {
     const read = readPublicJwk(jwk);
-    if (read.ok) return { jwk: read.value, ...(expires_at !== undefined && { expires_at }) };
+    if (read.ok) return { ...read.value, ...(expires_at !== undefined && { expires_at }) };
     addIssue({ code: 'custom', message: read.problem });
     return z.NEVER;
   });
@@ -84,7 +76,7 @@ const SECRET = entryOf({
   client_secret: TEXT,
   expires_at: TIME,
   generated: GENERATED,
-}).transform(({ client_secret: encoded, ...secret }): NamedSecret => ({ ...secret, encoded }));
+});
 
 /** A record would leave out a condition called `__proto__`, so that the rule would accept more than is written. */
 const SUBJECT = entryOf({
@@ -109,30 +101,13 @@ const DETAILS = {
   client_secret_expires_at: TIME,
   client_secret_generated: GENERATED,
   secrets: listOf(SECRET),
-  jwks: z.looseObject({ keys: z.array(KEY, 'must be an array') }, 'must be a JWK set').exactOptional(),
+  jwks: z.object({ keys: z.array(KEY, 'must be an array') }, 'must be a JWK set').exactOptional(),
   federated_subjects: listOf(SUBJECT),
   resources: listOf(z.union([TEXT, entryOf({ resource: TEXT, scope: TEXT })], RESOURCE)),
   ...FIELDS,
-} satisfies Record<keyof DetailsDocument, z.ZodType>;
+} satisfies Record<keyof ClientDetails, z.ZodType>;
 
 const DOCUMENT = entryOf(DETAILS);
-
-function detailsOf({
-  client_secret_expires_at: expires_at,
-  client_secret_generated: generated,
-  jwks,
-  federated_subjects: subjects,
-  ...others
-}: z.output<typeof DOCUMENT>) {
-  return {
-    ...((expires_at ?? generated) !== undefined && {
-      clientSecret: { ...(expires_at !== undefined && { expires_at }), ...(generated && { generated }) },
-    }),
-    ...(jwks && { keys: jwks.keys }),
-    ...(subjects && { subjects }),
-    ...others,
-  } satisfies Partial<ClientDetails>;
-}
 
 const ANY_CLIENT = { id: 'x', clientId: 'x', clientSecret: NO_SECRET, clientName: 'x', scope: 'x' };
 
@@ -155,9 +130,8 @@ export const ENTRY_SHAPE = entryOf({
 });
 
 const CLIENT = ENTRY_SHAPE.transform(
-  ({ client_id, client_secret, client_name, scope, ...document }, { addIssue }): NewClient => {
+  ({ client_id, client_secret, client_name, scope, ...details }, { addIssue }): NewClient => {
     const client = { clientId: client_id, clientSecret: client_secret, clientName: client_name, scope };
-    const details = detailsOf(document);
     const { secrets } = details;
     const problem = (field: string, message: string) => addIssue({ code: 'custom', path: [field], message });
     const unlocked = unlock(client_secret);
@@ -169,12 +143,12 @@ const CLIENT = ENTRY_SHAPE.transform(
       problem(FIELD_NAMES.clientSecret, UNUSABLE_SECRET);
     } else if (hasUnprintable(client_secret)) problem(FIELD_NAMES.clientSecret, NO_UNPRINTABLE);
     if (unlocked !== NO_SECRET && secrets?.length === DETAILS_MAX.secrets) {
-      problem(DETAIL_FIELDS.secrets, TOO_MANY_BESIDE);
+      problem('secrets', TOO_MANY_BESIDE);
     }
     const checked = checkDetails({ ...NO_DETAILS, ...details });
     if (!checked.ok) {
       const { kind, position, rule } = checked.problem;
-      problem(DETAIL_FIELDS[kind], position === undefined ? rule : `entry ${position} ${rule}`);
+      problem(kind, position === undefined ? rule : `entry ${position} ${rule}`);
     }
     return Object.keys(details).length === 0 ? client : { ...client, details };
   },
@@ -198,7 +172,8 @@ export function formatClient({ details, ...client }: NewClient): Result<string, 
     client_secret: client.clientSecret,
     client_name: client.clientName,
     scope: client.scope,
-    ...documentOf({ ...NO_DETAILS, ...details }),
+    ...NO_DETAILS,
+    ...details,
   });
   const printable = printableJsonText(text);
   if (Buffer.byteLength(printable) > ENTRY_BYTES_MAX) return failure([`it is longer than ${ENTRY_BYTES_MAX} bytes`]);
@@ -209,7 +184,7 @@ export function formatClient({ details, ...client }: NewClient): Result<string, 
 /** Reads the details of a stored client, or says what is wrong with them; never with a value. */
 export const readDetails: ReadDetails = (document) => {
   const read = DOCUMENT.safeParse(document);
-  return read.success ? success(detailsOf(read.data)) : failure(read.error.issues.map(describeIssue));
+  return read.success ? success(read.data) : failure(read.error.issues.map(describeIssue));
 };
 
 /**
@@ -269,7 +244,7 @@ function readEntry(entry: unknown, position: number, secrets: SecretRules): Impo
   if (client.success) {
     if (generateTo === undefined) return success(client.data);
     if (client.data.details?.secrets?.length !== DETAILS_MAX.secrets) return success({ ...client.data, generateTo });
-    return failure([{ position, text: `${named}${DETAIL_FIELDS.secrets} ${TOO_MANY_BESIDE}` }]);
+    return failure([{ position, text: `${named}secrets ${TOO_MANY_BESIDE}` }]);
   }
   return failure(client.error.issues.map((issue) => ({ position, text: named + describeIssue(issue) })));
 }

@@ -20,7 +20,7 @@ import type { Clock } from '../../application/ports/clock.ts';
 import type { IdGenerator } from '../../application/ports/id-generator.ts';
 import type { FederatedSubject } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
-import { columnsOf, documentOf, type StoredDocument } from '../../domain/details-document.ts';
+import { columnsOf, type StoredDocument } from '../../domain/details-document.ts';
 
 /** Registrations in this process's memory, as rows like those of a table. Added clients are copied. */
 export class InMemoryClientRepository implements ClientRepository {
@@ -47,9 +47,9 @@ export class InMemoryClientRepository implements ClientRepository {
   add({ details = {}, ...client }: NewClient): void {
     const { clientId } = client;
     if (this.#rows.has(clientId)) throw new Error('a client of this id is registered already');
-    this.#rows.set(clientId, { ...client, id: this.#ids.uuid(), ...structuredClone(columnsOf(documentOf(details))) });
+    this.#rows.set(clientId, { ...client, id: this.#ids.uuid(), ...structuredClone(columnsOf(details)) });
     this.#numbered = undefined;
-    for (const identity of details.subjects ?? []) {
+    for (const identity of details.federated_subjects ?? []) {
       this.#ruled.set(keyOf(identity), (this.#ruled.get(keyOf(identity)) ?? new Set()).add(clientId));
     }
   }

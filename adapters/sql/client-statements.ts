@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { ValueRefused } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import { type ClientDetails, withoutEmpty } from '../../domain/client-details.ts';
-import { columnsOf, documentOf } from '../../domain/details-document.ts';
+import { columnsOf } from '../../domain/details-document.ts';
 import type { Tables } from './entities.ts';
 import type { SqlBuilder } from './sql-database.ts';
 
@@ -82,17 +82,17 @@ export function clientStatements({ db, dialect }: SqlBuilder, hasDetails: boolea
   };
 }
 
-/** What the two columns store, as JSON: kinds without entries are left out. */
+/** What the two columns store, as JSON: empty fields are left out. */
 export function columnTexts(details: Partial<ClientDetails>): {
   readonly credentials: string;
   readonly details: string;
 } {
-  const columns = columnsOf(documentOf(withoutEmpty(details)));
+  const columns = columnsOf(withoutEmpty(details));
   return { credentials: JSON.stringify(columns.credentials), details: JSON.stringify(columns.details) };
 }
 
 /** A mark, without which the client works. */
-const ONLY_MARK = columnTexts({ clientSecret: { generated: true } }).credentials;
+const ONLY_MARK = columnTexts({ client_secret_generated: true }).credentials;
 
 /** Throws DependencyUnavailable if there are details to store, and no columns for them. */
 export function requireDetails(hasDetails: boolean, { credentials, details }: ReturnType<typeof columnTexts>): void {

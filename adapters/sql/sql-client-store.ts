@@ -12,7 +12,6 @@ import {
   type PlannedClient,
   type ReadDetails,
   type StoredClient,
-  type StoredDetails,
   type VersionedClient,
 } from '../../application/ports/client-store.ts';
 import { type ClientDetails, NO_DETAILS } from '../../domain/client-details.ts';
@@ -150,8 +149,8 @@ export class SqlClientStore implements ClientStore {
         if (!edited.ok) return edited;
         const { details: given, ...fields } = edited.value;
         if (given !== undefined && before.problem !== undefined) return failure('details_unreadable');
-        const details = given === undefined ? before.details : withKeyIds(given);
-        const after = { ...before, ...fields, details };
+        const { details, keyIds } = given === undefined ? before : { details: given, keyIds: keyIdsOf(given) };
+        const after = { ...before, ...fields, details, keyIds };
         if (isDeepStrictEqual(before, after)) return success(after);
         const { client_id: _, credentials, details: document, ...columns } = valuesOf(after, hasDetails);
         const isWritten = hasDetails && given !== undefined;
@@ -241,12 +240,12 @@ export class SqlClientStore implements ClientStore {
     return { ...this.#read(record), version };
   }
 
-  #read({ credentials, details, ...client }: ClientRow): StoredClient {
-    const document = documentIn(parseJson(credentials), parseJson(details));
-    if (!document.ok) return { ...client, details: NO_DETAILS, problem: `details: ${document.problem}` };
-    const read = this.#readDetails(document.value);
-    if (read.ok) return { ...client, details: withKeyIds({ ...NO_DETAILS, ...read.value }) };
-    return { ...client, details: NO_DETAILS, problem: `details: ${read.problem.join('; ')}` };
+  #read({ credentials, details: stored, ...client }: ClientRow): StoredClient {
+    const document = documentIn(parseJson(credentials), parseJson(stored));
+    const read = document.ok ? this.#readDetails(document.value) : failure([document.problem]);
+    const details = { ...NO_DETAILS, ...(read.ok && read.value) };
+    const problem = read.ok ? {} : { problem: `details: ${read.problem.join('; ')}` };
+    return { ...client, details, keyIds: keyIdsOf(details), ...problem };
   }
 
   /** @param work calls `note` with the client that it has changed, or not at all if nothing is to be kept. */
@@ -289,7 +288,6 @@ function valuesOf(
   return { client_id: clientId, client_secret: clientSecret, client_name: clientName, scope, ...texts };
 }
 
-function withKeyIds({ keys, ...details }: ClientDetails): StoredDetails {
-  const idOf = (text: string) => hash('sha256', text, 'base64url');
-  return { ...details, keys: keys.map((key) => ({ ...key, key_id: idOf(thumbprintInput(key.jwk)) })) };
+function keyIdsOf({ jwks }: ClientDetails): readonly string[] {
+  return jwks.keys.map((key) => hash('sha256', thumbprintInput(key), 'base64url'));
 }

@@ -1,6 +1,5 @@
 import { NO_DETAILS, withoutEmpty } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
-import { documentOf } from '../../domain/details-document.ts';
 import { describeDetailsProblem } from '../../domain/details-rules.ts';
 import type { Problem } from '../../domain/problem.ts';
 import { type Failure, failure, type Result, type Success, success } from '../../domain/result.ts';
@@ -161,7 +160,7 @@ export function administerClients(parts: AdministrationParts) {
     if (!given.ok) return failure({ kind: 'document_invalid', problems: given.problem });
     const { details = {} } = given.value;
     if (!mayAll && (isProtected(given.value) || details.owner != null)) return failure({ kind: 'client_protected' });
-    const weak = problemOfRules(details.subjects ?? [], checkRule);
+    const weak = problemOfRules(details.federated_subjects ?? [], checkRule);
     const problems = [
       ...unstorableFields(given.value).map(({ field: path, rule: text }) => ({ path, code: 'invalid_value', text })),
       ...(weak ? [{ path: `federated_subjects.${weak.position}`, code: 'rule_too_wide', text: weak.rule }] : []),
@@ -312,7 +311,7 @@ function problemOf(problem: ChangeProblem): AdministrationProblem {
 /** The document of a client without its secrets and their hashes, with its state, which a document that is stored may have too. */
 function documentFor({ details, ...stored }: StoredClient, now: number): object {
   const { state, problem } = describeClient({ ...stored, details }, now);
-  const { secrets = [], ...rest } = documentOf(withoutEmpty(details));
+  const { secrets = [], ...rest } = withoutEmpty(details);
   const named = secrets.map(({ client_secret: _hash, ...secret }) => secret);
   return {
     client_id: stored.clientId,

@@ -1,4 +1,4 @@
-import { NO_DETAILS, withoutEmpty } from '../../domain/client-details.ts';
+import { NO_DETAILS, withMarks, withoutEmpty } from '../../domain/client-details.ts';
 import type { ClientDocument } from '../../domain/client-document.ts';
 import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
 import { checkDetails, type DetailsProblem } from '../../domain/details-rules.ts';
@@ -41,9 +41,9 @@ export async function addClient(
   if (!registration.ok) return registration;
   const { secret, clientSecret, marks, secrets } =
     request.secret === undefined ? WITHOUT_SECRET : await newSecret(parts, request.secret);
-  const details = checkDetails({ ...NO_DETAILS, ...request.details, ...(marks && { clientSecret: marks }), secrets });
+  const details = checkDetails(withMarks({ ...NO_DETAILS, ...request.details, secrets }, marks ?? {}));
   if (!details.ok) return details;
-  const weakRule = problemOfRules(details.value.subjects, checkRule);
+  const weakRule = problemOfRules(details.value.federated_subjects, checkRule);
   if (weakRule !== undefined) return failure(weakRule);
   const added = await store.add({ ...fields, clientSecret, details: withoutEmpty(details.value) });
   if (added === undefined) return failure('client_id_taken');

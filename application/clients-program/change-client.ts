@@ -1,10 +1,12 @@
 import {
   type ClientDetails,
-  DETAIL_KINDS,
+  entriesOf,
   type FederatedSubject,
   hasExpired,
+  marksOf,
   type NamedSecret,
   type SecretMarks,
+  withMarks,
 } from '../../domain/client-details.ts';
 import type { ClientDocument } from '../../domain/client-document.ts';
 import { ClientRegistration, type RegistrationProblem } from '../../domain/client-registration.ts';
@@ -23,7 +25,9 @@ import { type NamedSecretRequest, newSecret, type SecretParts, type SecretReques
 const VALID_SECRETS_MAX = 2;
 
 /** Entries to add, and what replaces the simple fields. */
-export type AddedDetails = Partial<Omit<ClientDetails, 'clientSecret' | 'secrets'>>;
+export type AddedDetails = Partial<
+  Omit<ClientDetails, 'client_secret_expires_at' | 'client_secret_generated' | 'secrets'>
+>;
 
 /** What replaces the name or the scope; undefined for what stays. */
 type Names = Readonly<Record<'clientName' | 'scope', string | undefined>>;
@@ -112,7 +116,7 @@ export async function changeClient(
   request: ChangeRequest,
 ): Promise<Result<ChangedClient, ChangeProblem>> {
   const { store, tokens, clock, checkRule } = parts;
-  const weakRule = 'add' in request ? problemOfRules(request.add?.subjects ?? [], checkRule) : undefined;
+  const weakRule = 'add' in request ? problemOfRules(request.add?.federated_subjects ?? [], checkRule) : undefined;
   if (weakRule !== undefined) return failure(weakRule);
   const { secret, edit } = 'give' in request ? await giving(parts, request.give) : { edit: editOf(request) };
   const revokes = 'revokesTokens' in request && request.revokesTokens === true;
@@ -147,7 +151,7 @@ async function giving(parts: SecretParts, request: SecretRequest | NamedSecretRe
 export function problemOfRules(rules: readonly FederatedSubject[], checkRule: CheckRule): DetailsProblem | undefined {
   for (const [position, added] of rules.entries()) {
     const rule = checkRule(added);
-    if (rule !== undefined) return { kind: 'subjects', position, rule };
+    if (rule !== undefined) return { kind: 'federated_subjects', position, rule };
   }
   return undefined;
 }
@@ -189,46 +193,47 @@ function renamed({ clientName, scope }: Names): Result<ClientEdit, RegistrationP
 
 /** Nothing is checked if nothing is added: what another program has written may break a rule, and entries can be removed. */
 function including(
-  { keys = [], subjects = [], resources = [], ...fields }: AddedDetails,
+  { jwks: { keys } = { keys: [] }, federated_subjects: subjects = [], resources = [], ...fields }: AddedDetails,
   details: ClientDetails,
 ): Result<ClientEdit, DetailsProblem> {
   if (keys.length + subjects.length + resources.length + Object.keys(fields).length === 0) return success({});
   return detailsEdit({
     ...details,
     ...fields,
-    keys: [...details.keys, ...keys],
-    subjects: [...details.subjects, ...subjects],
+    jwks: { keys: [...details.jwks.keys, ...keys] },
+    federated_subjects: [...details.federated_subjects, ...subjects],
     resources: [...details.resources, ...resources],
   });
 }
 
 function without(
   entry: RemovedDetail,
-  { clientSecret, details }: StoredClient,
+  { clientSecret, details, keyIds }: StoredClient,
 ): Result<Partial<StoredClient>, ChangeProblem> {
   const isOther = (one: object) => Object.entries(entry).some(([field, value]) => Reflect.get(one, field) !== value);
   if ('secret_id' in entry && entry.secret_id === undefined) {
     if (!hasSecretWithoutId(clientSecret)) return failure('secret_unknown');
     return success(withoutOwn({ clientSecret, details }));
   }
+  const isOtherKey = (key_id: string | undefined) => isOther({ key_id });
   const left = {
     ...details,
     secrets: details.secrets.filter(isOther),
-    keys: details.keys.filter(isOther),
-    subjects: details.subjects.filter(isOther),
+    jwks: { keys: details.jwks.keys.filter((_, index) => isOtherKey(keyIds[index])) },
+    federated_subjects: details.federated_subjects.filter(isOther),
     resources: details.resources.filter((resource) => isOther({ resource: uriOf(resource) })),
   };
-  if (DETAIL_KINDS.some((kind) => left[kind].length < details[kind].length)) return success({ details: left });
+  const countOf = (one: ClientDetails) => Object.values(entriesOf(one)).flat().length;
+  if (countOf(left) < countOf(details)) return success({ details: left, keyIds: keyIds.filter(isOtherKey) });
   return failure('secret_id' in entry ? 'secret_unknown' : 'entry_unknown');
 }
 
 function replacingSecrets(encoded: string, marks: SecretMarks | undefined): Edit {
   return ({ clientSecret, details }) => {
-    const { clientSecret: _old, ...rest } = details;
-    const { secrets, keys, subjects } = details;
+    const { secrets, jwks, federated_subjects: subjects } = details;
     const hasSecret = hasSecretWithoutId(clientSecret) || secrets.length > 0;
-    if (!hasSecret && keys.length + subjects.length > 0) return failure('secret_missing');
-    const left = { ...rest, secrets: [], ...(marks && { clientSecret: marks }) };
+    if (!hasSecret && jwks.keys.length + subjects.length > 0) return failure('secret_missing');
+    const left = withMarks({ ...details, secrets: [] }, marks ?? {});
     return success({ clientSecret: replaceSecret(clientSecret, encoded), details: left });
   };
 }
@@ -244,11 +249,8 @@ function replacingLater(added: readonly NamedSecret[], now: number, end: number)
     const ending = <Marks extends SecretMarks>(old: Marks) => {
       return { ...old, expires_at: Math.min(old.expires_at ?? Infinity, end) };
     };
-    const own = hasOwn && { clientSecret: ending(details.clientSecret ?? {}) };
-    return success({
-      clientSecret,
-      details: { ...details, ...own, secrets: [...details.secrets.map(ending), ...added] },
-    });
+    const next = { ...details, secrets: [...details.secrets.map(ending), ...added] };
+    return success({ clientSecret, details: hasOwn ? withMarks(next, ending(marksOf(details))) : next });
   };
 }
 
@@ -264,14 +266,13 @@ function besideOther(added: readonly NamedSecret[], now: number): Edit {
 
 /** The secrets that are valid, and everything else. */
 function withoutExpired(stored: StoredClient, now: number): StoredClient {
-  const { clientSecret, details } = hasExpired(stored.details.clientSecret ?? {}, now) ? withoutOwn(stored) : stored;
+  const { clientSecret, details } = hasExpired(marksOf(stored.details), now) ? withoutOwn(stored) : stored;
   return { ...stored, clientSecret, details: { ...details, secrets: validSecrets(details, now) } };
 }
 
 /** Without the secret that has no id, and what the details say of it. A lock stays. */
 function withoutOwn({ clientSecret, details }: Pick<StoredClient, 'clientSecret' | 'details'>) {
-  const { clientSecret: _marks, ...left } = details;
-  return { clientSecret: replaceSecret(clientSecret, NO_SECRET), details: left };
+  return { clientSecret: replaceSecret(clientSecret, NO_SECRET), details: withMarks(details, {}) };
 }
 
 function validSecrets({ secrets }: ClientDetails, now: number): readonly NamedSecret[] {

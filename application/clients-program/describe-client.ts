@@ -1,5 +1,5 @@
 import { methodsFor } from '../../domain/authentication-method.ts';
-import { hasExpired, type NamedSecret } from '../../domain/client-details.ts';
+import { hasExpired, marksOf, type NamedSecret } from '../../domain/client-details.ts';
 import type { ClientDocument, ExpiryDocument } from '../../domain/client-document.ts';
 import { simpleFieldsOf } from '../../domain/client-fields.ts';
 import { ClientRegistration, describeProblem } from '../../domain/client-registration.ts';
@@ -10,19 +10,20 @@ import type { StoredClient } from '../ports/client-store.ts';
 
 /** Describes a client with everything that authenticates it, also of a disabled one, for when it is enabled. */
 export function describeClient(stored: StoredClient, now: number): ClientDocument {
-  const { id, clientId: client_id, clientName: client_name, scope, clientSecret, details } = stored;
+  const { id, clientId: client_id, clientName: client_name, scope, clientSecret, details, keyIds } = stored;
   const problem = problemOf(stored);
-  const own = hasSecretWithoutId(clientSecret) ? [details.clientSecret ?? {}] : [];
+  const own = hasSecretWithoutId(clientSecret) ? [marksOf(details)] : [];
   const withoutId: readonly Partial<NamedSecret>[] = own;
   const secrets = [...withoutId, ...details.secrets].map((secret) => {
-    const { secret_id = null, name = null, expires_at = null, encoded = unlock(clientSecret), generated } = secret;
+    const { secret_id = null, name = null, expires_at = null, generated } = secret;
+    const { client_secret: encoded = unlock(clientSecret) } = secret;
     const shown = { secret_id, name, expires_at, bcrypt_cost: costOf(encoded) };
     return { ...shown, expired: hasExpired(secret, now), generated: generated === true };
   });
-  const keys = details.keys.map((key) => {
-    const { key_id, jwk, expires_at = null } = key;
-    const { kid = null, kty } = jwk;
-    return { key_id, kid, kty, algorithms: algorithmsOf(jwk), expires_at, expired: hasExpired(key, now) };
+  const keys = details.jwks.keys.map((key, index) => {
+    const { kid = null, kty, expires_at = null } = key;
+    const key_id = keyIds[index] ?? '';
+    return { key_id, kid, kty, algorithms: algorithmsOf(key), expires_at, expired: hasExpired(key, now) };
   });
   const isValid = ({ expired }: ExpiryDocument) => !expired;
   return {
@@ -36,11 +37,11 @@ export function describeClient(stored: StoredClient, now: number): ClientDocumen
     authentication_methods: methodsFor({
       secret: secrets.some(isValid),
       key: keys.some(isValid),
-      subject: details.subjects.length > 0,
+      subject: details.federated_subjects.length > 0,
     }),
     secrets,
     keys,
-    federated_subjects: details.subjects,
+    federated_subjects: details.federated_subjects,
     resources: details.resources,
     ...simpleFieldsOf(details),
   };

@@ -1,5 +1,5 @@
 import type { ClientDocument } from '../../domain/client-document.ts';
-import { documentOf, hasWeakSecret } from '../../domain/details-document.ts';
+import { hasWeakSecret } from '../../domain/details-document.ts';
 import type { ClientRange, ClientStore, StoredClient } from '../ports/client-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import { DAY_SECONDS, dateOf, type LastUsed, type LastUsedDays } from '../ports/last-used.ts';
@@ -63,5 +63,5 @@ export async function* listClients(
 }
 
 function isWeak({ clientSecret, details }: StoredClient, now: number): boolean {
-  return hasWeakSecret(clientSecret, { ...documentOf(details) }, now);
+  return hasWeakSecret(clientSecret, { ...details }, now);
 }

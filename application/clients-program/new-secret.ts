@@ -61,9 +61,9 @@ export async function newSecret(
   const { name = dayOf(clock.now()), expiresAt, cost = GENERATED_COST } = request;
   const secret_id = generateSecret().slice(0, SECRET_ID_LENGTH);
   const secret = `${secret_id}.${generateSecret()}`;
-  const encoded = await encodeSecret(secret, cost);
   const end = expiresAt === undefined ? {} : { expires_at: expiresAt };
-  const named = { secret_id, name, encoded, ...end, generated: true } as const;
+  const client_secret = await encodeSecret(secret, cost);
+  const named = { secret_id, name, client_secret, ...end, generated: true } as const;
   return { secret, clientSecret: NO_SECRET, secrets: [named] };
 }
 

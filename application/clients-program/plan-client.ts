@@ -1,12 +1,12 @@
 import {
   type ClientDetails,
-  DETAIL_FIELDS,
+  marksOf,
   type NamedSecret,
   NO_DETAILS,
+  withMarks,
   withoutEmpty,
 } from '../../domain/client-details.ts';
 import { FIELD_NAMES, type NewClient } from '../../domain/client-registration.ts';
-import { documentOf } from '../../domain/details-document.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
 import { isLocked, NO_SECRET, replaceSecret, StoredSecret, unlock } from '../../domain/stored-secret.ts';
 import type { FileClient, PlannedClient, StoredClient, VersionedClient } from '../ports/client-store.ts';
@@ -85,7 +85,7 @@ export class ClientPlanner {
     const next = {
       ...client,
       clientSecret: replaceSecret(stored?.clientSecret ?? '', clientSecret),
-      details: withoutEmpty(withMarks(details, clientSecret, stored)),
+      details: withoutEmpty(keepingMarks(details, clientSecret, stored)),
     };
     if (stored === undefined) return success({ ...next, plan: { action: 'added', version: undefined, changes: [] } });
     const changes = changesOf(stored, next);
@@ -99,25 +99,22 @@ export class ClientPlanner {
     const given = details?.owner ?? null;
     const wanted = this.#options.owner ?? given;
     if (given !== null && given !== wanted)
-      return failure(`${DETAIL_FIELDS.owner} must be ${wanted}, or left out, with --owner ${wanted}`);
+      return failure(`owner must be ${wanted}, or left out, with --owner ${wanted}`);
     const current = stored === undefined ? wanted : stored.details.owner;
     if (current === wanted) return success(wanted);
     if (current !== null)
       return failure(
-        `${DETAIL_FIELDS.owner} is ${current}: only a file with this owner can change it: if that is you, add --owner ${current}`,
+        `owner is ${current}: only a file with this owner can change it: if that is you, add --owner ${current}`,
       );
     if (this.#options.unowned === 'adopt') return success(wanted);
-    return failure(`${DETAIL_FIELDS.owner} is nobody yet: --adopt makes it ${wanted}`);
+    return failure(`owner is nobody yet: --adopt makes it ${wanted}`);
   }
 
   /** The secrets that a client has, or a new one, which has no id. */
   async #secretFor(path: string, stored: StoredClient | undefined): Promise<Result<SecretOfClient, string>> {
     if (stored !== undefined && (hasSecretWithoutId(stored.clientSecret) || stored.details.secrets.length > 0)) {
-      const { clientSecret: marks, secrets } = stored.details;
-      return success({
-        clientSecret: stored.clientSecret,
-        details: { secrets, ...(marks && { clientSecret: marks }) },
-      });
+      const { clientSecret, details } = stored;
+      return success({ clientSecret, details: withMarks({ secrets: details.secrets }, marksOf(details)) });
     }
     const { generated } = this;
     const taken = failure(`${GENERATE} must name a file that does not exist, for this client alone`);
@@ -130,7 +127,7 @@ export class ClientPlanner {
     if (this.isRefused) return success({});
     const { secret, clientSecret, marks } = await newSecret(this.#parts, { secret: undefined, cost: undefined });
     generated.set(path, secret);
-    return success({ clientSecret, details: { ...(marks && { clientSecret: marks }) } });
+    return success({ clientSecret, details: withMarks({}, marks ?? {}) });
   }
 
   /** The client with what is stored of its secrets. */
@@ -140,7 +137,7 @@ export class ClientPlanner {
     if (!details?.secrets) return { ...client, clientSecret };
     const encodeNamed = async (secret: NamedSecret) => {
       const same = stored?.details.secrets.find(({ secret_id }) => secret_id === secret.secret_id);
-      return { ...secret, encoded: await this.#encode(secret.encoded, same?.encoded) };
+      return { ...secret, client_secret: await this.#encode(secret.client_secret, same?.client_secret) };
     };
     const secrets = await Promise.all(details.secrets.map(encodeNamed));
     return { ...client, clientSecret, details: { ...details, secrets } };
@@ -169,18 +166,15 @@ type SecretOfClient = Partial<Pick<NewClient, 'clientSecret' | 'details'>>;
 const UNMATCHED = `$2b$10$${'.'.repeat(53)}`;
 
 /** That a secret was generated stays true as long as it is the same one. */
-function withMarks(details: ClientDetails, clientSecret: string, stored: StoredClient | undefined): ClientDetails {
-  const { clientSecret: marks, secrets } = details;
+function keepingMarks(details: ClientDetails, clientSecret: string, stored: StoredClient | undefined): ClientDetails {
   if (stored === undefined) return details;
-  const { clientSecret: before, secrets: others } = stored.details;
   const isSame = unlock(clientSecret) === unlock(stored.clientSecret);
-  const kept = isSame && before?.generated ? { ...marks, generated: true as const } : marks;
-  const isGenerated = (secret: NamedSecret) =>
-    others.some(({ encoded, generated }) => generated && encoded === secret.encoded);
+  const kept = isSame && stored.details.client_secret_generated ? { generated: true as const } : {};
+  const isGenerated = ({ client_secret: encoded }: NamedSecret) =>
+    stored.details.secrets.some(({ client_secret, generated }) => generated && client_secret === encoded);
   return {
-    ...details,
-    ...(kept && { clientSecret: kept }),
-    secrets: secrets.map((secret) => (isGenerated(secret) ? { ...secret, generated: true } : secret)),
+    ...withMarks(details, { ...marksOf(details), ...kept }),
+    secrets: details.secrets.map((secret) => (isGenerated(secret) ? { ...secret, generated: true } : secret)),
   };
 }
 
@@ -197,7 +191,7 @@ function fieldsOf({
   details = {},
 }: Omit<NewClient, 'clientId'>): Readonly<Record<string, unknown>> {
   const { clientSecret: secret, clientName: name } = FIELD_NAMES;
-  return { [secret]: clientSecret, [name]: clientName, scope, ...documentOf(withoutEmpty(details)) };
+  return { [secret]: clientSecret, [name]: clientName, scope, ...withoutEmpty(details) };
 }
 
 /** The JSON of a value, whose names have an order: a database may change it. */

@@ -130,7 +130,7 @@ async function planBatch(
 }
 
 function problemsOf(client: FileClient, position: number, checkRule: CheckRule): readonly ImportProblem[] {
-  const weak = problemOfRules(client.details?.subjects ?? [], checkRule);
+  const weak = problemOfRules(client.details?.federated_subjects ?? [], checkRule);
   const text = weak && `client ${client.clientId}: ${describeDetailsProblem(weak)}`;
   const unstorable = unstorableFields(client).map(({ field, rule }) => ({ position, text: `${field} ${rule}` }));
   return [...unstorable, ...(text === undefined ? [] : [{ position, text }])];

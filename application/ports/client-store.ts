@@ -1,4 +1,4 @@
-import type { ClientDetails, ClientKey } from '../../domain/client-details.ts';
+import type { ClientDetails } from '../../domain/client-details.ts';
 import type { ClientColumns, NewClient } from '../../domain/client-registration.ts';
 import type { Result } from '../../domain/result.ts';
 
@@ -79,7 +79,9 @@ type Prepare = () => Promise<void>;
 
 /** A client as it is stored, with whole texts; its secret is locked if it is disabled. */
 export interface StoredClient extends ClientColumns {
-  readonly details: StoredDetails;
+  readonly details: ClientDetails;
+  /** The SHA-256 thumbprints of its keys (RFC 7638), in their order. */
+  readonly keyIds: readonly string[];
   /** What is wrong with the document of its details, which then has none here. */
   readonly problem?: string;
 }
@@ -105,18 +107,7 @@ export interface PlanChange extends PlanSource {
   readonly clients: readonly PlanEntry[];
 }
 
-/** A key as it is stored. */
-export interface StoredKey extends ClientKey {
-  /** Its SHA-256 thumbprint (RFC 7638). */
-  readonly key_id: string;
-}
-
-/** The details of a client as they are stored. */
-export interface StoredDetails extends ClientDetails {
-  readonly keys: readonly StoredKey[];
-}
-
-/** The fields that a change replaces. Keys need no id: the store computes it. */
+/** The fields that a change replaces. */
 export type ClientEdit = Partial<
   Pick<ClientColumns, 'clientSecret' | 'clientName' | 'scope'> & { readonly details: ClientDetails }
 >;

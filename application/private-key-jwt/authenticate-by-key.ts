@@ -52,9 +52,8 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
 
     const found = await clients.findKeys(sub, assertion.header.kid);
     const current = found.keys.filter((key) => !hasExpired(key, now));
-    const jwks = current.map(({ jwk }) => jwk);
     const isRegistered = async () => found.isRegistered;
-    const verdict = await verifyAssertion.execute(assertion, jwks, { clientId: sub, caller, isRegistered });
+    const verdict = await verifyAssertion.execute(assertion, current, { clientId: sub, caller, isRegistered });
     if (!found.isRegistered) return refused('client_unknown');
     if (verdict !== 'verified') return refused(REASON_OF_VERDICT[verdict], sub);
     // Read only now: a stranger makes the service read no more than the keys.

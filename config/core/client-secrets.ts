@@ -63,6 +63,6 @@ export async function clientSecrets({ settings, clients }: Configuration, core: 
 }
 
 function costsOf({ clientSecret, details }: NewClient) {
-  const encoded = [clientSecret, ...(details?.secrets ?? []).map((secret) => secret.encoded)];
+  const encoded = [clientSecret, ...(details?.secrets ?? []).map((secret) => secret.client_secret)];
   return encoded.map((text) => StoredSecret.parse(unlock(text)).cost);
 }

@@ -78,7 +78,7 @@ function certificateOf(chain: string, key: string): Result<ServerCertificate, re
 function problemsOfRules(clients: readonly NewClient[], issuers: readonly ConfiguredIssuer[]): readonly Problem[] {
   const trusted = new TrustedIssuers(issuers);
   return clients.flatMap(({ clientId, details }, position) =>
-    (details?.subjects ?? []).flatMap((rule, index) => {
+    (details?.federated_subjects ?? []).flatMap((rule, index) => {
       const problem = trusted.problemOf(rule);
       const text = `entry ${position}: client ${clientId}: federated_subjects entry ${index} ${problem}`;
       return problem === undefined ? [] : [settingProblem('CLIENTS_FILE', text)];

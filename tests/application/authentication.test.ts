@@ -46,7 +46,7 @@ import { VerifyAssertion } from '../../application/verify-assertion.ts';
 import { ClientAssertion } from '../../domain/client-assertion.ts';
 import { type FederatedSubject, type NamedSecret, NO_DETAILS } from '../../domain/client-details.ts';
 import { ClientRegistration, type NewClient } from '../../domain/client-registration.ts';
-import { columnsOf, type DetailsDocument } from '../../domain/details-document.ts';
+import { columnsOf } from '../../domain/details-document.ts';
 import { TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
 import { readPublicJwk } from '../../domain/public-jwk.ts';
 import type { RefusalReason } from '../../domain/refusal.ts';
@@ -178,7 +178,7 @@ describe('the row of a client', () => {
   const JWK = generateSigningKey('ES256').jwk;
   const RULE = { issuer: 'https://issuer.test', subject: 'workload', claims: { '/repository_id': '1' } };
 
-  function rowOf(document: DetailsDocument = {}, more: Partial<ClientRow> = {}): ClientRow {
+  function rowOf(document: object = {}, more: Partial<ClientRow> = {}): ClientRow {
     const columns = { id: '7', clientId: 'billing', clientSecret, clientName: 'Billing', scope: 'read' };
     const { credentials, details } = columnsOf(document);
     return { ...columns, credentials: JSON.stringify(credentials), details: JSON.stringify(details), ...more };
@@ -244,7 +244,7 @@ describe('the row of a client', () => {
     });
     expect(keysOfRow(row, { clientId: 'billing', kid: undefined }, log)).toEqual({
       isRegistered: true,
-      keys: [{ jwk: JWK, expires_at: 5 }],
+      keys: [{ ...JWK, expires_at: 5 }],
     });
     const rule = expect.stringContaining('private or a symmetric key');
     expect(lines).toEqual([{ event: 'registration_broken', client_id: 'billing', field: 'jwks', rule }]);
@@ -254,7 +254,7 @@ describe('the row of a client', () => {
     const { lines, log } = logged();
     const row = rowOf({ jwks: { keys: [JWK, { kty: 'oct' }] } });
     const found = keysOfRow(row, { clientId: 'nobody', kid: undefined }, log);
-    expect(found).toEqual({ isRegistered: false, keys: [{ jwk: JWK }] });
+    expect(found).toEqual({ isRegistered: false, keys: [JWK] });
     expect(lines).toEqual([]);
   });
 
@@ -629,7 +629,7 @@ describe('AuthenticateBySecret', () => {
     const named = (secret: string, expiresAt?: number): NamedSecret => ({
       secret_id: secretIdOf(secret) ?? '',
       name: secret,
-      encoded: bcrypt.hashSync(secret, 4),
+      client_secret: bcrypt.hashSync(secret, 4),
       ...(expiresAt !== undefined && { expires_at: expiresAt }),
     });
     const withSecrets = (clientSecret: string, ...secrets: readonly NamedSecret[]) => {
@@ -861,7 +861,7 @@ describe('AuthenticateByKey', () => {
     ...REGISTERED_CLIENT,
     clientId,
     clientSecret: NO_SECRET,
-    details: { ...NO_DETAILS, keys: [{ jwk: { ...KEY.jwk, kid: 'a' } }] },
+    details: { ...NO_DETAILS, jwks: { keys: [{ ...KEY.jwk, kid: 'a' }] } },
     ...more,
   });
 
@@ -876,8 +876,8 @@ describe('AuthenticateByKey', () => {
       registered('client'),
       registered('disabled', { clientSecret: `!${NO_SECRET}` }),
       registered('plain-lock', { clientSecret: '{noop}!secret' }),
-      registered('expired', { details: { ...NO_DETAILS, keys: [{ jwk: KEY.jwk, expires_at: NOW }] } }),
-      registered('expiring', { details: { ...NO_DETAILS, keys: [{ jwk: KEY.jwk, expires_at: NOW + 1 }] } }),
+      registered('expired', { details: { ...NO_DETAILS, jwks: { keys: [{ ...KEY.jwk, expires_at: NOW }] } } }),
+      registered('expiring', { details: { ...NO_DETAILS, jwks: { keys: [{ ...KEY.jwk, expires_at: NOW + 1 }] } } }),
       registered('scopeless', { scope: '' }),
       REGISTERED_CLIENT,
     ];
@@ -1215,7 +1215,13 @@ describe('AuthenticateByIdentity', () => {
     clientSecret: string = NO_SECRET,
     scope = 'read',
   ) => {
-    const client = { clientId, clientSecret, clientName: 'W', scope, details: { ...NO_DETAILS, subjects } };
+    const client = {
+      clientId,
+      clientSecret,
+      clientName: 'W',
+      scope,
+      details: { ...NO_DETAILS, federated_subjects: subjects },
+    };
     repository.add(client);
   };
   beforeAll(() => {

@@ -371,7 +371,7 @@ describe('how clients are managed', () => {
     const FIELDS: ClientRegistrationFields = { ...REGISTERED_CLIENT, id: '1' };
     const describe = (more: Partial<ClientRegistrationFields>, problem?: string, ofTokens: object = {}) => {
       const details = { ...NO_DETAILS, ...ofTokens };
-      return describeClient({ ...FIELDS, ...more, details, ...(problem && { problem }) }, 0);
+      return describeClient({ ...FIELDS, ...more, details, keyIds: [], ...(problem && { problem }) }, 0);
     };
     const notBcrypt = 'client_secret must be a BCrypt encoding of cost 4 to 14';
     const described = (more: Partial<ClientRegistrationFields>) => {
@@ -419,7 +419,7 @@ describe('how credentials are managed', () => {
   const PLAIN = { clientId: 'c', clientName: 'A client', scope: 'read', secret: { secret: undefined, cost: COST } };
   const NAMED = { name: undefined, expiresAt: undefined, cost: COST };
   // RFC 8037 appendix A.2, with its thumbprint of appendix A.3.
-  const KEY = { jwk: { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' } } as const;
+  const KEY = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' } as const;
   const KEY_ID = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
   const SUBJECT = { issuer: 'https://issuer.example', subject: 'billing', claims: {} };
 
@@ -459,7 +459,7 @@ describe('how credentials are managed', () => {
 
   describe('addClient', () => {
     it('gives a client of another method no secret, and shows how it authenticates', async () => {
-      const details = { keys: [KEY], resources: ['https://api.example/'] };
+      const details = { jwks: { keys: [KEY] }, resources: ['https://api.example/'] };
       const added = await use.addClient({ ...PLAIN, secret: undefined, details });
       expect(added).toMatchObject({
         ok: true,
@@ -485,7 +485,7 @@ describe('how credentials are managed', () => {
       expect(await columnOf()).toBe(NO_SECRET);
       const [named] = ((await store.find('c'))?.details ?? NO_DETAILS).secrets;
       expect(named).toMatchObject({ secret_id: secretIdOf(secret), expires_at: clock.now() + DAY, name: '2027-01-15' });
-      expect(await bcrypt.compare(secret, named?.encoded ?? '')).toBe(true);
+      expect(await bcrypt.compare(secret, named?.client_secret ?? '')).toBe(true);
     });
 
     it('refuses details that break a rule, and stores nothing', async () => {
@@ -498,17 +498,17 @@ describe('how credentials are managed', () => {
 
   describe('a rule that is too weak for its issuer', () => {
     const subjects = [SUBJECT, { ...SUBJECT, issuer: 'https://gitlab.com' }];
-    const problem = { kind: 'subjects', position: 1, rule: 'subject must begin with project_path:' };
+    const problem = { kind: 'federated_subjects', position: 1, rule: 'subject must begin with project_path:' };
 
     it('is not added with a client', async () => {
-      const refused = await use.addClient({ ...PLAIN, secret: undefined, details: { subjects } });
+      const refused = await use.addClient({ ...PLAIN, secret: undefined, details: { federated_subjects: subjects } });
       expect(refused).toEqual({ ok: false, problem });
       expect(await columnOf()).toBeUndefined();
     });
 
     it('is not added to a client', async () => {
       await use.addClient(PLAIN);
-      expect(await use.changeClient('c', { add: { subjects } })).toEqual({ ok: false, problem });
+      expect(await use.changeClient('c', { add: { federated_subjects: subjects } })).toEqual({ ok: false, problem });
       expect((await shown()).federated_subjects).toEqual([]);
     });
   });
@@ -547,7 +547,7 @@ describe('how credentials are managed', () => {
 
     it('remove the secret of that id, and no other', async () => {
       const [first, second] = [
-        secretIdOf(secretOf(await use.addClient({ ...PLAIN, secret: NAMED, details: { keys: [KEY] } }))),
+        secretIdOf(secretOf(await use.addClient({ ...PLAIN, secret: NAMED, details: { jwks: { keys: [KEY] } } }))),
         secretIdOf(secretOf(await give(NAMED))),
       ];
       expect((await use.changeClient('c', { remove: [{ secret_id: first }] })).ok).toBe(true);
@@ -596,7 +596,7 @@ describe('how credentials are managed', () => {
       ['without an id', PLAIN.secret],
       ['with an id', NAMED],
     ])('replaces a secret %s of a client that has a key too', async (_which, secret) => {
-      await use.addClient({ ...PLAIN, secret, details: { keys: [KEY] } });
+      await use.addClient({ ...PLAIN, secret, details: { jwks: { keys: [KEY] } } });
       expect((await give({ secret: undefined, cost: COST })).ok).toBe(true);
       expect(await shown()).toMatchObject({ secrets: [{ secret_id: null }], keys: [{ key_id: KEY_ID }] });
     });
@@ -609,7 +609,7 @@ describe('how credentials are managed', () => {
     });
 
     it('gives no secret to a client that authenticates in another way', async () => {
-      await use.addClient({ ...PLAIN, secret: undefined, details: { subjects: [SUBJECT] } });
+      await use.addClient({ ...PLAIN, secret: undefined, details: { federated_subjects: [SUBJECT] } });
       const refused = { ok: false, problem: 'secret_missing' };
       expect(await give({ secret: undefined, cost: COST })).toEqual(refused);
       expect(await give({ keepOldSeconds: DAY, cost: COST })).toEqual(refused);
@@ -657,15 +657,15 @@ describe('how credentials are managed', () => {
   });
 
   describe('changeClient that adds and removes entries', () => {
-    beforeEach(() => use.addClient({ ...PLAIN, secret: undefined, details: { keys: [KEY] } }));
+    beforeEach(() => use.addClient({ ...PLAIN, secret: undefined, details: { jwks: { keys: [KEY] } } }));
 
     it('adds and removes keys, subjects and resources, and leaves the rest alone', async () => {
-      const add = { subjects: [SUBJECT], resources: ['https://api.example/'] };
+      const add = { federated_subjects: [SUBJECT], resources: ['https://api.example/'] };
       expect((await use.changeClient('c', { add })).ok).toBe(true);
       expect(await shown()).toMatchObject({
         authentication_methods: ['private_key_jwt', 'federated_jwt'],
         keys: [{ key_id: KEY_ID }],
-        federated_subjects: add.subjects,
+        federated_subjects: add.federated_subjects,
         resources: add.resources,
         ...NO_FIELDS,
       });
@@ -686,19 +686,22 @@ describe('how credentials are managed', () => {
         { ...SUBJECT, subject: 'reports' },
         { ...SUBJECT, issuer: 'https://other.example' },
       ];
-      const other = { jwk: { ...KEY.jwk, x: 'A'.repeat(43) } };
+      const other = { ...KEY, x: 'A'.repeat(43) };
       const resources = ['https://api.example/', 'https://api.example/v2'];
-      const add = { keys: [other], subjects: [SUBJECT, ...others], resources };
+      const add = { jwks: { keys: [other] }, federated_subjects: [SUBJECT, ...others], resources };
       expect((await use.changeClient('c', { add })).ok).toBe(true);
       await use.changeClient('c', { remove: [{ key_id: KEY_ID }] });
       await use.changeClient('c', { remove: [{ issuer: SUBJECT.issuer, subject: SUBJECT.subject }] });
       await use.changeClient('c', { remove: [{ resource: 'https://api.example/' }] });
-      const { keys, ...left } = (await store.find('c'))?.details ?? NO_DETAILS;
+      const {
+        jwks: { keys },
+        ...left
+      } = (await store.find('c'))?.details ?? NO_DETAILS;
       expect(keys).toMatchObject([other]);
       expect(left).toEqual({
         ...NO_FIELDS,
         secrets: [],
-        subjects: others,
+        federated_subjects: others,
         resources: ['https://api.example/v2'],
       });
     });
@@ -712,8 +715,8 @@ describe('how credentials are managed', () => {
     });
 
     it('refuses an entry that is there already, and more than the most', async () => {
-      const repeated = await use.changeClient('c', { add: { keys: [KEY] } });
-      expect(repeated).toMatchObject({ ok: false, problem: { kind: 'keys', position: 1, rule: 'is repeated' } });
+      const repeated = await use.changeClient('c', { add: { jwks: { keys: [KEY] } } });
+      expect(repeated).toMatchObject({ ok: false, problem: { kind: 'jwks', position: 1, rule: 'is repeated' } });
       const resources = Array.from({ length: DETAILS_MAX.resources + 1 }, (_, number) => `https://${number}.example/`);
       const tooMany = await use.changeClient('c', { add: { resources } });
       expect(tooMany).toMatchObject({ ok: false, problem: { kind: 'resources', position: undefined } });
@@ -721,7 +724,7 @@ describe('how credentials are managed', () => {
 
     it('shows a key that has expired, and that it authenticates nothing', async () => {
       await use.changeClient('c', { remove: [{ key_id: KEY_ID }] });
-      await use.changeClient('c', { add: { keys: [{ ...KEY, expires_at: clock.now() + DAY }] } });
+      await use.changeClient('c', { add: { jwks: { keys: [{ ...KEY, expires_at: clock.now() + DAY }] } } });
       expect((await shown()).authentication_methods).toEqual(['private_key_jwt']);
       clock.advance(DAY);
       expect(await shown()).toMatchObject({ authentication_methods: [], keys: [{ key_id: KEY_ID, expired: true }] });
@@ -807,8 +810,8 @@ describe('clientChangeEvents', () => {
     const after = { client_name, scope, state: 'enabled', bcrypt_cost: 4, ...credentials };
     expect(changeLog.events()).toEqual([expect.objectContaining({ after })]);
     const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k' } as const;
-    const keys = [{ jwk, expires_at: NOW + 60 }];
-    await store.change(ID, ({ clientSecret }) => success({ clientSecret, details: { ...NO_DETAILS, keys } }));
+    const keys = [{ ...jwk, expires_at: NOW + 60 }];
+    await store.change(ID, ({ clientSecret }) => success({ clientSecret, details: { ...NO_DETAILS, jwks: { keys } } }));
     const key_id = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
     expect(changeLog.events().at(-1)).toMatchObject({ after: { keys: [{ key_id, kid: 'k', expires_at: NOW + 60 }] } });
   });
@@ -877,7 +880,7 @@ describe('clientChangeEvents', () => {
     await store.change(ID, (stored) => success(stored));
     await store.change(ID, () => failure('a problem'));
     expect(changeLog.events()).toHaveLength(1);
-    const same: StoredClient = { ...A_CLIENT, id: '1', details: NO_DETAILS };
+    const same: StoredClient = { ...A_CLIENT, id: '1', details: NO_DETAILS, keyIds: [] };
     const common = { at: NOW, change_id: 'a change', database_role: undefined };
     expect(clientChangeEvents({ kind: 'client', before: same, after: same }, common)).toEqual([]);
   });
@@ -902,7 +905,7 @@ describe('clientChangeEvents', () => {
       },
     };
     const parts = { changeLog: full, clock: new FixedClock(NOW), ids: new RandomIdGenerator() };
-    const removal: ClientChange = { kind: 'client', before: { ...A_CLIENT, id: '1', details: NO_DETAILS } };
+    const removal: ClientChange = { kind: 'client', before: { ...A_CLIENT, id: '1', details: NO_DETAILS, keyIds: [] } };
     const both = new RecordChanges<ClientChange>(parts, (made, common) => [
       ...clientChangeEvents(made, common),
       ...clientChangeEvents(made, common),
@@ -1069,9 +1072,9 @@ describe('planClients', () => {
     const named = (secret_id: string, more = '') => ({
       secret_id,
       name: 'n',
-      encoded: `{noop}${secret_id}.secret${more}`,
+      client_secret: `{noop}${secret_id}.secret${more}`,
     });
-    const stored = async () => (await store.find('a'))?.details.secrets.map(({ encoded }) => encoded) ?? [];
+    const stored = async () => (await store.find('a'))?.details.secrets.map(({ client_secret }) => client_secret) ?? [];
     const give = (...secrets: readonly NamedSecret[]) =>
       importAll([[client('a', { details: { secrets } })]], 'replace');
     await give(named('one'), named('two'));
@@ -1085,21 +1088,21 @@ describe('planClients', () => {
   it.each(['replace', 'match'] as const)(
     'knows of a secret that it was generated for as long as it stays the same: %s',
     async (existing) => {
-      const named = (secret_id: string, encoded = HASH) => ({ secret_id, name: 'n', encoded });
+      const named = (secret_id: string, encoded = HASH) => ({ secret_id, name: 'n', client_secret: encoded });
       const generated = { generated: true as const };
       await importAll([
-        [client('a', { details: { clientSecret: generated, secrets: [{ ...named('one'), ...generated }] } })],
+        [client('a', { details: { client_secret_generated: true, secrets: [{ ...named('one'), ...generated }] } })],
       ]);
       const details = async () => (await store.find('a'))?.details;
       await importAll([[client('a', { details: { secrets: [named('one'), named('two', OTHER_HASH)] } })]], existing);
       expect(await details()).toMatchObject({
-        clientSecret: generated,
+        client_secret_generated: true,
         secrets: [{ ...named('one'), ...generated }, named('two', OTHER_HASH)],
       });
       expect((await details())?.secrets[1]).not.toHaveProperty('generated');
       const replaced = { clientSecret: OTHER_HASH, details: { secrets: [named('one', OTHER_HASH)] } };
       await importAll([[client('a', replaced)]], existing);
-      expect((await details())?.clientSecret).toBeUndefined();
+      expect((await details())?.client_secret_generated).toBeUndefined();
       expect((await details())?.secrets).toEqual([named('one', OTHER_HASH)]);
     },
   );
@@ -1110,13 +1113,10 @@ describe('planClients', () => {
       ...client(clientId, { clientSecret: NO_SECRET }),
       generateTo: join(folder, clientId),
     });
-    const ending = { generated: true as const, expires_at: 4_000_000_000 };
-    const secrets = [{ secret_id: 'id', name: 'n', encoded: HASH }];
+    const ending = { client_secret_generated: true as const, client_secret_expires_at: 4_000_000_000 };
+    const secrets = [{ secret_id: 'id', name: 'n', client_secret: HASH }];
     await importAll([
-      [
-        client('ending', { details: { clientSecret: ending } }),
-        client('named', { clientSecret: NO_SECRET, details: { secrets } }),
-      ],
+      [client('ending', { details: ending }), client('named', { clientSecret: NO_SECRET, details: { secrets } })],
       [client('none', { clientSecret: NO_SECRET })],
     ]);
     await importAll([['ending', 'named', 'none', 'new'].map(generating)], 'match');
@@ -1124,11 +1124,11 @@ describe('planClients', () => {
       const { clientSecret, details } = (await store.find(clientId)) ?? {};
       return { clientSecret, details };
     };
-    expect(await stored('ending')).toMatchObject({ clientSecret: HASH, details: { clientSecret: ending } });
+    expect(await stored('ending')).toMatchObject({ clientSecret: HASH, details: ending });
     expect(await stored('named')).toMatchObject({ clientSecret: NO_SECRET, details: { secrets } });
     for (const clientId of ['none', 'new']) {
       const { clientSecret, details } = await stored(clientId);
-      expect(details?.clientSecret).toEqual({ generated: true });
+      expect(details?.client_secret_generated).toBe(true);
       const text = (await readFile(join(folder, clientId), 'utf8')).trimEnd();
       expect(await bcrypt.compare(text, String(clientSecret))).toBe(true);
     }
@@ -1160,18 +1160,20 @@ describe('planClients', () => {
   });
 
   it('stores details, and hashes the plain ones of the secrets', async () => {
-    const secrets = [{ secret_id: 'id', name: 'of spring', encoded: '{noop}id.plain' }];
-    const given = client('a', { clientSecret: NO_SECRET, details: { secrets, subjects: [SUBJECT] } });
+    const secrets = [{ secret_id: 'id', name: 'of spring', client_secret: '{noop}id.plain' }];
+    const given = client('a', { clientSecret: NO_SECRET, details: { secrets, federated_subjects: [SUBJECT] } });
     expect((await importAll([[given]])).ok).toBe(true);
     const { details = NO_DETAILS } = (await store.find('a')) ?? {};
-    expect(details).toMatchObject({ secrets: [{ secret_id: 'id', encoded: expect.stringMatching(/^\$2b\$04\$/) }] });
-    expect(await bcrypt.compare('id.plain', String(details.secrets[0]?.encoded))).toBe(true);
-    expect(details.subjects).toEqual([SUBJECT]);
+    expect(details).toMatchObject({
+      secrets: [{ secret_id: 'id', client_secret: expect.stringMatching(/^\$2b\$04\$/) }],
+    });
+    expect(await bcrypt.compare('id.plain', String(details.secrets[0]?.client_secret))).toBe(true);
+    expect(details.federated_subjects).toEqual([SUBJECT]);
   });
 
   it('makes a registered client exactly its entry: what the entry does not name is removed', async () => {
     const resources = ['https://api.example/'];
-    await importAll([[client('a', { details: { subjects: [SUBJECT], resources, owner: 'team-a' } })]]);
+    await importAll([[client('a', { details: { federated_subjects: [SUBJECT], resources, owner: 'team-a' } })]]);
     await importAll([[client('a', { details: { resources: [] } })]], 'replace');
     expect((await store.find('a'))?.details).toEqual(NO_DETAILS);
   });
@@ -1190,7 +1192,7 @@ describe('planClients', () => {
 
   it('refuses a federated subject that the rules of the service refuse', async () => {
     const weak = { ...SUBJECT, subject: 'weak' };
-    expect(await importAll([[client('a'), client('b', { details: { subjects: [SUBJECT, weak] } })]])).toEqual(
+    expect(await importAll([[client('a'), client('b', { details: { federated_subjects: [SUBJECT, weak] } })]])).toEqual(
       failure([{ position: 1, text: 'client b: federated_subjects entry 1 matches everybody' }]),
     );
     expect(await storedIds()).toEqual([]);
@@ -1263,7 +1265,7 @@ describe('listClients', () => {
   const ALL: ListRequest = { prefix: '' };
 
   function stored(clientId: string, more: Partial<ClientRegistrationFields> = {}): StoredClient {
-    return { ...REGISTERED_CLIENT, id: '1', clientId, ...more, details: NO_DETAILS };
+    return { ...REGISTERED_CLIENT, id: '1', clientId, ...more, details: NO_DETAILS, keyIds: [] };
   }
   const disabled = (clientId: string) => stored(clientId, { clientSecret: `!${REGISTERED_CLIENT.clientSecret}` });
 
@@ -1355,12 +1357,20 @@ describe('listClients', () => {
   it('names the methods for which each client has something that is valid now', async () => {
     const encoded = REGISTERED_CLIENT.clientSecret;
     const key = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' } as const;
-    const secretUntil = (expires_at: number) => ({ secret_id: 'id', name: 'a name', encoded, expires_at });
-    const keyUntil = (expires_at: number) => ({ jwk: key, key_id: 'id', expires_at });
+    const secretUntil = (expires_at: number) => ({
+      secret_id: 'id',
+      name: 'a name',
+      client_secret: encoded,
+      expires_at,
+    });
+    const keyUntil = (expires_at: number) => ({ ...key, expires_at });
     const details: Readonly<Record<string, Partial<StoredClient['details']>>> = {
       'with-a-secret': { secrets: [secretUntil(NOW + 1)] },
-      'with-a-key': { secrets: [secretUntil(NOW)], keys: [keyUntil(NOW + 1)] },
-      'with-a-subject': { keys: [keyUntil(NOW)], subjects: [{ issuer: 'i', subject: 's', claims: {} }] },
+      'with-a-key': { secrets: [secretUntil(NOW)], jwks: { keys: [keyUntil(NOW + 1)] } },
+      'with-a-subject': {
+        jwks: { keys: [keyUntil(NOW)] },
+        federated_subjects: [{ issuer: 'i', subject: 's', claims: {} }],
+      },
       'with-nothing': {},
     };
     const clients = Object.entries(details).map(([clientId, some]) => ({
@@ -1381,12 +1391,12 @@ describe('listClients', () => {
   it('names the clients that have a valid secret of a low cost which nobody has generated here', async () => {
     const encoded = REGISTERED_CLIENT.clientSecret;
     const strong = encoded.replace('$04$', '$10$');
-    const named = { secret_id: 'id', name: 'a name', encoded };
+    const named = { secret_id: 'id', name: 'a name', client_secret: encoded };
     const clients = Object.entries<[string, Partial<StoredClient['details']>]>({
       chosen: [encoded, {}],
       'chosen-and-locked': [lock(encoded), {}],
-      generated: [encoded, { clientSecret: { generated: true } }],
-      expired: [encoded, { clientSecret: { expires_at: NOW } }],
+      generated: [encoded, { client_secret_generated: true }],
+      expired: [encoded, { client_secret_expires_at: NOW }],
       strong: [strong, {}],
       'named-chosen': [NO_SECRET, { secrets: [named] }],
       'named-generated': [strong, { secrets: [{ ...named, generated: true }] }],

@@ -22,9 +22,9 @@ interface ClientRepositoryUnderTest {
 const RULE: FederatedSubject = { issuer: 'https://issuer.test', subject: 'workload', claims: { '/a~1b': 'c "d"' } };
 
 const KEYS: readonly ClientKey[] = [
-  { jwk: { ...generateSigningKey('ES256').jwk, kid: 'one', alg: 'ES256' } },
-  { jwk: generateSigningKey('RS256').jwk, expires_at: 1_900_000_000 },
-  { jwk: generateSigningKey('EdDSA').jwk, expires_at: 1 },
+  { ...{ ...generateSigningKey('ES256').jwk, kid: 'one', alg: 'ES256' } },
+  { ...generateSigningKey('RS256').jwk, expires_at: 1_900_000_000 },
+  { ...generateSigningKey('EdDSA').jwk, expires_at: 1 },
 ];
 
 export const A_CLIENT: NewClient = {
@@ -177,7 +177,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       const secret = (secret_id: string, number: number, expiresAt?: number): NamedSecret => ({
         secret_id,
         name: `number ${number}`,
-        encoded: encodingOf(number),
+        client_secret: encodingOf(number),
         ...(expiresAt !== undefined && { expires_at: expiresAt }),
       });
       /** The stored secret that an id selects, which both ways to look a client up have to agree about. */
@@ -222,17 +222,17 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
         await under.add(A_CLIENT);
         await under.add({ ...A_CLIENT, clientId: 'client-2' });
         await under.setDetails('client-1', {
-          clientSecret: { expires_at: 1_000_000_000 },
+          client_secret_expires_at: 1_000_000_000,
           secrets: [secret('second-id', 2)],
         });
-        await under.setDetails('client-2', { clientSecret: { expires_at: 4_000_000_000 } });
+        await under.setDetails('client-2', { client_secret_expires_at: 4_000_000_000 });
         const registered = async (clientId: string, secretId?: string) => {
           const lookup = await under.repository.findByClientId(clientId, secretId);
           return lookup.kind === 'found' ? lookup.registration.clientSecret.reveal() : lookup.kind;
         };
         expect(await registered('client-1')).toBe(NO_SECRET);
         expect(await registered('client-1', 'another-id')).toBe(NO_SECRET);
-        expect(await registered('client-1', 'second-id')).toBe(secret('second-id', 2).encoded);
+        expect(await registered('client-1', 'second-id')).toBe(secret('second-id', 2).client_secret);
         expect(await registered('client-2')).toBe(A_CLIENT.clientSecret);
       });
 
@@ -285,8 +285,8 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       it('comes with the registration, however the client authenticates', async () => {
         await under.add(A_CLIENT);
         await under.setDetails('client-1', {
-          keys: KEYS,
-          subjects: [RULE],
+          jwks: { keys: KEYS },
+          federated_subjects: [RULE],
           claims,
           token_lifetime_seconds: 60,
           resources,
@@ -319,7 +319,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
           const clientId = `client-${number}`;
           await under.add({ ...A_CLIENT, clientId, clientSecret: encodingOf(number) });
           await under.setDetails(clientId, {
-            keys: [{ jwk: { ...generateSigningKey('ES256').jwk, kid: `${number}` } }],
+            jwks: { keys: [{ ...{ ...generateSigningKey('ES256').jwk, kid: `${number}` } }] },
           });
         }
         const ids = Array.from({ length: 60 }, (_, number) => `nobody-${number}`);
@@ -343,7 +343,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       const read = async (clientId: string) => {
         const { secret, isRegistered } = await under.repository.findSecret(clientId);
         const { keys } = await under.repository.findKeys(clientId);
-        return { secret: secret.reveal(), isRegistered, kid: keys[0]?.jwk.kid };
+        return { secret: secret.reveal(), isRegistered, kid: keys[0]?.kid };
       };
     });
 
@@ -355,15 +355,15 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
 
       it('are found, expired ones too', async () => {
         await under.add({ ...A_CLIENT, clientSecret: NO_SECRET });
-        await under.setDetails('client-1', { keys: KEYS, resources: ['https://api.example.com'] });
+        await under.setDetails('client-1', { jwks: { keys: KEYS }, resources: ['https://api.example.com'] });
         expect(await keysOf('client-1')).toEqual(KEYS);
       });
 
       it('are those of one kid, if one is asked for', async () => {
         await under.add(A_CLIENT);
-        await under.setDetails('client-1', { keys: KEYS });
-        for (const kid of [...KEYS.map(({ jwk }) => jwk.kid ?? ''), 'another']) {
-          expect(await keysOf('client-1', kid)).toEqual(KEYS.filter(({ jwk }) => jwk.kid === kid));
+        await under.setDetails('client-1', { jwks: { keys: KEYS } });
+        for (const kid of [...KEYS.map((key) => key.kid ?? ''), 'another']) {
+          expect(await keysOf('client-1', kid)).toEqual(KEYS.filter((key) => key.kid === kid));
           expect(await keysOf('nobody', kid)).toBe('unknown');
         }
       });
@@ -371,7 +371,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
       it('are none for a registration without keys, and those of nobody for another id, however similar', async () => {
         await under.add(A_CLIENT);
         await under.add({ ...A_CLIENT, clientId: 'client' });
-        await under.setDetails('client', { keys: KEYS });
+        await under.setDetails('client', { jwks: { keys: KEYS } });
         expect(await keysOf('client-1')).toEqual([]);
         for (const id of [
           '',
@@ -390,7 +390,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
 
       it('are found of a registration that breaks a rule: a caller without them does not learn of it', async () => {
         await under.add({ ...A_CLIENT, scope: '' });
-        await under.setDetails('client-1', { keys: KEYS });
+        await under.setDetails('client-1', { jwks: { keys: KEYS } });
         expect(await keysOf('client-1')).toEqual(KEYS);
       });
 
@@ -398,7 +398,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
         const ids = Array.from({ length: 10 }, (_, number) => `client-${number}`);
         for (const [number, clientId] of ids.entries()) {
           await under.add({ ...A_CLIENT, clientId });
-          await under.setDetails(clientId, { keys: KEYS.slice(0, number % 3) });
+          await under.setDetails(clientId, { jwks: { keys: KEYS.slice(0, number % 3) } });
         }
         const found = await Promise.all([...ids, 'unknown', ...ids].map((id) => keysOf(id)));
         const expected = ids.map((_, number) => KEYS.slice(0, number % 3));
@@ -409,7 +409,7 @@ export function describeClientRepository(name: string, fresh: () => Promise<Clie
     describe('identities of other issuers', () => {
       const register = async (clientId: string, subjects: readonly FederatedSubject[]) => {
         await under.add({ ...A_CLIENT, clientId });
-        await under.setDetails(clientId, { subjects });
+        await under.setDetails(clientId, { federated_subjects: subjects });
       };
       const candidatesOf = (subject: string, clientId?: string, issuer = RULE.issuer) =>
         under.repository.findBySubject({ issuer, subject, clientId });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ClientPlan } from '../../application/clients-program/client-plan.ts';
 import type { ChangeRecorder } from '../../application/ports/change-recorder.ts';
@@ -8,7 +9,6 @@ import {
   type PlannedAction,
   type PlannedClient,
   type StoredClient,
-  type StoredDetails,
   ValueRefused,
 } from '../../application/ports/client-store.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
@@ -33,7 +33,7 @@ const HASH = A_CLIENT.clientSecret;
 const ANOTHER: NewClient = { ...A_CLIENT, clientId: 'client-2', clientName: 'Second client' };
 const AT_ONCE = 5;
 
-const A_SECRET: NamedSecret = { secret_id: 'an-id', name: 'of spring', encoded: HASH, expires_at: 2_000_000_000 };
+const A_SECRET: NamedSecret = { secret_id: 'an-id', name: 'of spring', client_secret: HASH, expires_at: 2_000_000_000 };
 // RFC 8037 appendix A.2, with its thumbprint of appendix A.3.
 const A_KEY = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k1' } as const;
 const A_KEY_ID = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k';
@@ -41,8 +41,8 @@ const ANOTHER_KEY = { ...A_KEY, x: '22qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo'
 const A_SUBJECT = { issuer: 'https://issuer.example', subject: 'repo:a/b', claims: { 'a.b': 'x="y"', c: 'é' } };
 const DETAILS: ClientDetails = {
   secrets: [A_SECRET],
-  keys: [{ jwk: A_KEY, expires_at: 2_000_000_001 }],
-  subjects: [A_SUBJECT],
+  jwks: { keys: [{ ...A_KEY, expires_at: 2_000_000_001 }] },
+  federated_subjects: [A_SUBJECT],
   resources: ['https://api.example/', { resource: 'https://files.example', scope: 'read files' }],
   claims: { tenant: 'é"', groups: ['a', 'b'], limits: { rate: 0.5, burst: null } },
   token_lifetime_seconds: 60,
@@ -52,7 +52,8 @@ const DETAILS: ClientDetails = {
 };
 /** A database may order the names of an object. */
 const CLAIM_NAMES = expect.arrayContaining(['tenant', 'groups', 'limits']);
-const STORED_DETAILS = { ...DETAILS, keys: [{ jwk: A_KEY, expires_at: 2_000_000_001, key_id: A_KEY_ID }] };
+/** Of the store. */
+const STORED_DETAILS = { details: DETAILS, keyIds: [A_KEY_ID] };
 
 const A_FILE = { name: 'clients.json', sha256: '0'.repeat(64) };
 export const A_SOURCE = { kind: 'import', file: A_FILE } as const;
@@ -127,7 +128,7 @@ export function describeClientStore(
 
     it('stores clients with their details, and lists both unchanged', async () => {
       await storeAll([ANOTHER, { ...A_CLIENT, details: DETAILS }]);
-      expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
+      expect(await detailsOf('client-1')).toEqual(DETAILS);
       expect(await exported()).toMatchObject([
         { ...stored(A_CLIENT), details: DETAILS },
         { ...stored(ANOTHER), details: NO_DETAILS },
@@ -263,22 +264,22 @@ export function describeClientStore(
     });
 
     it('stores a client with its details unchanged, and finds them', async () => {
-      const added = { ...stored(A_CLIENT), details: STORED_DETAILS };
+      const added = { ...stored(A_CLIENT), ...STORED_DETAILS };
       expect(await store.add({ ...A_CLIENT, details: DETAILS })).toEqual(added);
       await store.add(ANOTHER);
-      expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
+      expect(await detailsOf('client-1')).toEqual(DETAILS);
       expect(await detailsOf('client-2')).toEqual(NO_DETAILS);
       expect(await detailsOf('CLIENT-1')).toEqual(NO_DETAILS);
-      expect(await detailsOf('client-1', await under.another())).toEqual(STORED_DETAILS);
+      expect(await detailsOf('client-1', await under.another())).toEqual(DETAILS);
     });
 
     it('changes details and secret of one client, and returns both', async () => {
       await store.add({ ...A_CLIENT, details: DETAILS });
       await store.add({ ...ANOTHER, details: DETAILS });
       const next: ClientDetails = {
-        secrets: [{ secret_id: 'another-id', name: 'without end', encoded: HASH }],
-        keys: [{ jwk: ANOTHER_KEY }],
-        subjects: [{ ...A_SUBJECT, claims: {} }],
+        secrets: [{ secret_id: 'another-id', name: 'without end', client_secret: HASH }],
+        jwks: { keys: [ANOTHER_KEY] },
+        federated_subjects: [{ ...A_SUBJECT, claims: {} }],
         resources: ['https://a.example/', 'https://z.example/'],
         ...NO_FIELDS,
       };
@@ -287,28 +288,27 @@ export function describeClientStore(
         seen.push(client);
         return success({ clientSecret: NO_SECRET, details: next });
       });
-      expect(seen).toMatchObject([{ ...A_CLIENT, details: STORED_DETAILS }]);
-      const expected = { ...next, keys: [{ jwk: ANOTHER_KEY, key_id: expect.stringMatching(/^[\w-]{43}$/) }] };
+      expect(seen).toMatchObject([{ ...A_CLIENT, ...STORED_DETAILS }]);
+      const keyIds = [expect.stringMatching(/^[\w-]{43}$/)];
       const client = stored({ ...A_CLIENT, clientSecret: NO_SECRET });
-      expect(changed).toEqual({ ok: true, value: { ...client, details: expected } });
+      expect(changed).toEqual({ ok: true, value: { ...client, details: next, keyIds } });
       expect(await clientsOf('client-1')).toEqual([client]);
-      expect(await detailsOf('client-1')).toEqual(expected);
-      expect(await detailsOf('client-2')).toEqual(STORED_DETAILS);
+      expect(await detailsOf('client-1')).toEqual(next);
+      expect(await detailsOf('client-2')).toEqual(DETAILS);
     });
 
     it('changes the expiry of what is stored already, and keeps the rest', async () => {
-      await store.add({ ...A_CLIENT, details: { ...DETAILS, keys: [{ jwk: A_KEY }, { jwk: ANOTHER_KEY }] } });
+      await store.add({ ...A_CLIENT, details: { ...DETAILS, jwks: { keys: [A_KEY, ANOTHER_KEY] } } });
       const changed = await store.change('client-1', ({ clientSecret, details }) => {
         const secrets = details.secrets.map((secret) => ({ ...secret, expires_at: 7 }));
-        const keys = details.keys.map((key) => (key.key_id === A_KEY_ID ? { ...key, expires_at: 8 } : key));
-        return success({ clientSecret, details: { ...details, secrets, keys } });
+        const keys = details.jwks.keys.map((key) => (isDeepStrictEqual(key, A_KEY) ? { ...key, expires_at: 8 } : key));
+        return success({ clientSecret, details: { ...details, secrets, jwks: { keys } } });
       });
       expect(changed.ok).toBe(true);
-      const { secrets, keys, subjects } = await detailsOf('client-1');
+      const { secrets, jwks, federated_subjects } = await detailsOf('client-1');
       expect(secrets).toEqual([{ ...A_SECRET, expires_at: 7 }]);
-      expect(keys.find(({ key_id }) => key_id === A_KEY_ID)).toEqual({ jwk: A_KEY, key_id: A_KEY_ID, expires_at: 8 });
-      expect(keys.find(({ key_id }) => key_id !== A_KEY_ID)).toMatchObject({ jwk: ANOTHER_KEY });
-      expect(subjects).toEqual([A_SUBJECT]);
+      expect(jwks.keys).toEqual([{ ...A_KEY, expires_at: 8 }, ANOTHER_KEY]);
+      expect(federated_subjects).toEqual([A_SUBJECT]);
     });
 
     it('changes nothing if the change of details fails or throws, or the client is unknown', async () => {
@@ -321,13 +321,13 @@ export function describeClientStore(
       await expect(thrown).rejects.toThrow('no change');
       expect(await store.change('client-2', withoutDetails)).toEqual({ ok: false, problem: 'client_unknown' });
       expect(await clientsOf('client-1')).toEqual([stored(A_CLIENT)]);
-      expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
+      expect(await detailsOf('client-1')).toEqual(DETAILS);
     });
 
     it('leaves details alone when a secret changes', async () => {
       await store.add({ ...A_CLIENT, details: DETAILS });
       await store.change('client-1', secretEdit(lock));
-      expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
+      expect(await detailsOf('client-1')).toEqual(DETAILS);
     });
 
     it('removes details with their client: a new client of the same id has none', async () => {
@@ -432,19 +432,19 @@ export function describeClientStore(
     });
 
     describe('and its changes', () => {
-      const BEFORE = { ...stored(A_CLIENT), details: STORED_DETAILS };
+      const BEFORE = { ...stored(A_CLIENT), ...STORED_DETAILS };
       const LOCKED = { ...A_CLIENT, clientSecret: lock(HASH) };
 
       it.each<[string, () => Promise<unknown>, object]>([
         [
           'a new client',
           () => store.add({ ...ANOTHER, details: DETAILS }),
-          { kind: 'client', after: { ...stored(ANOTHER), details: STORED_DETAILS } },
+          { kind: 'client', after: { ...stored(ANOTHER), ...STORED_DETAILS } },
         ],
         [
           'another secret',
           () => store.change('client-1', secretEdit(lock)),
-          { kind: 'client', before: BEFORE, after: { ...stored(LOCKED), details: STORED_DETAILS } },
+          { kind: 'client', before: BEFORE, after: { ...stored(LOCKED), ...STORED_DETAILS } },
         ],
         [
           'other details',
@@ -474,7 +474,7 @@ export function describeClientStore(
         recorder.refuses = true;
         await expect(change()).rejects.toMatchObject({ name: 'DependencyUnavailable', dependency: 'audit log' });
         expect(await list()).toEqual([stored(A_CLIENT)]);
-        expect(await detailsOf('client-1')).toEqual(STORED_DETAILS);
+        expect(await detailsOf('client-1')).toEqual(DETAILS);
         recorder.refuses = false;
         await change();
         expect(recorder.changes).toEqual([recorded]);
@@ -511,7 +511,7 @@ export function describeClientStore(
       it('finds stored clients as they are, and only exactly these', async () => {
         await storeAll([OWNED, ANOTHER]);
         const found = await store.findAll(['client-1', 'CLIENT-2', 'client-3', '']);
-        expect(found).toMatchObject([{ ...stored(A_CLIENT), details: STORED_DETAILS }]);
+        expect(found).toMatchObject([{ ...stored(A_CLIENT), ...STORED_DETAILS }]);
         expect(await store.findAll([])).toEqual([]);
       });
 
@@ -545,10 +545,10 @@ export function describeClientStore(
         ];
         expect(recorder.changes).toEqual([{ ...AN_APPLY, counts, clients }]);
         expect((await list()).map(({ clientId }) => clientId)).toEqual(['client-1', 'client-2', 'new', 'same']);
-        expect(await clientsOf('client-1')).toEqual([{ ...before, clientName: 'New' }]);
+        expect(await clientsOf('client-1')).toEqual([{ ...before, clientName: 'New', keyIds: [] }]);
         expect(await detailsOf('client-1')).toEqual({ ...NO_DETAILS, owner: 'team-a' });
-        expect(await detailsOf('new')).toEqual(STORED_DETAILS);
-        expect(await detailsOf('same')).toEqual(STORED_DETAILS);
+        expect(await detailsOf('new')).toEqual(DETAILS);
+        expect(await detailsOf('same')).toEqual(DETAILS);
       });
 
       it.each<[string, () => Promise<unknown>]>([
@@ -696,7 +696,7 @@ export function describeClientStore(
       return found === undefined ? [] : [columnsOf(found)];
     }
 
-    async function detailsOf(clientId: string, found = store): Promise<StoredDetails> {
+    async function detailsOf(clientId: string, found = store): Promise<ClientDetails> {
       return (await found.find(clientId))?.details ?? NO_DETAILS;
     }
 
@@ -745,7 +745,7 @@ function columnsOf({ details: _details, problem: _problem, ...columns }: StoredC
 }
 
 function stored(client: NewClient) {
-  return { ...client, id: expect.stringMatching(/./) };
+  return { ...client, id: expect.stringMatching(/./), keyIds: expect.any(Array) };
 }
 
 function withoutDetails(): Result<ClientEdit, never> {

@@ -345,7 +345,7 @@ describe('federated_jwt', () => {
       // A row that was changed by hand and that the preset does not allow.
       const { setDetails } = clientsTable(database);
       const rule = ruleOf(github.platform);
-      await setDetails('github-actions', { subjects: [{ ...rule, claims: {} }] });
+      await setDetails('github-actions', { federated_subjects: [{ ...rule, claims: {} }] });
       expect(await statusOf(service, github)).toBe(401);
       expect(lastReason(service)).toBe('federated_rule_refused');
       expect(service.logLines().at(-1)).toMatchObject({
@@ -353,7 +353,7 @@ describe('federated_jwt', () => {
       });
       const { stderr } = await explain(await onPostgres(), github.mint(AUDIENCE));
       expect(stderr).toMatch(/^Detail: claims must have \/repository_id/m);
-      await setDetails('github-actions', { subjects: [rule] });
+      await setDetails('github-actions', { federated_subjects: [rule] });
       expect(await statusOf(service, github)).toBe(200);
 
       await database.query(`update clients set client_secret = '!*' where client_id = 'github-actions'`);

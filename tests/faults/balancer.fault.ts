@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { migrateDatabase } from '../../adapters/postgres/migrate-database.ts';
-import { columnsOf, type DetailsDocument } from '../../domain/details-document.ts';
+import type { ClientDetails } from '../../domain/client-details.ts';
+import { columnsOf } from '../../domain/details-document.ts';
 import { compactJws, generateSigningKey } from '../support/assertions.ts';
 import { Balancer } from '../support/balancer.ts';
 import { DatabaseServer } from '../support/database-server.ts';
@@ -155,7 +156,7 @@ afterAll(async () => {
 });
 
 async function addClients(): Promise<void> {
-  const add = (clientId: string, secret: string, document: DetailsDocument) => {
+  const add = (clientId: string, secret: string, document: Partial<ClientDetails>) => {
     const { credentials, details } = columnsOf(document);
     return server.query(
       `insert into clients (client_id, client_secret, client_name, scope, credentials, details)

@@ -163,8 +163,11 @@ describe('replicas with PostgreSQL', () => {
     await server.query('create trigger late after insert on key_ring for each row execute function acknowledge_late()');
     await server.query('update key_ring set sealed = null, revoked_at = 0');
     const isInserting = async () =>
-      (await server.query(`select from pg_stat_activity where query like 'insert into "key_ring"%' and state = 'active'`))
-        .length > 0;
+      (
+        await server.query(
+          `select from pg_stat_activity where query like 'insert into "key_ring"%' and state = 'active'`,
+        )
+      ).length > 0;
     await until(isInserting, 'a key is being added');
     proxy.loseResponses();
     await until(async () => (await keys()).length >= 3, 'it was committed');

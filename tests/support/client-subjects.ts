@@ -10,5 +10,5 @@ export async function addWorkload(
   scope = 'read',
 ): Promise<void> {
   const client = { clientId, clientSecret: '*', clientName: 'A workload', scope };
-  await clientsTable(database).add({ ...client, details: { subjects } });
+  await clientsTable(database).add({ ...client, details: { federated_subjects: subjects } });
 }

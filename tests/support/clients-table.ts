@@ -1,6 +1,6 @@
 import type { ClientDetails } from '../../domain/client-details.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
-import { columnsOf, documentOf } from '../../domain/details-document.ts';
+import { columnsOf } from '../../domain/details-document.ts';
 import type { TestDatabase } from './test-database.ts';
 
 /** As the service creates it. */
@@ -23,7 +23,7 @@ export function clientsTable({ query }: Pick<TestDatabase, 'query'>) {
       if (details !== undefined) await this.setDetails(clientId, details);
     },
     async setDetails(clientId: string, details: Partial<ClientDetails>): Promise<void> {
-      const columns = columnsOf(documentOf(details));
+      const columns = columnsOf(details);
       await query('update clients set credentials = $2, details = $3 where client_id = $1', [
         clientId,
         columns.credentials,

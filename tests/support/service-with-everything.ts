@@ -46,7 +46,7 @@ export async function startServiceWithEverything(
     },
     TRACED,
   );
-  await clientsTable(database).add({ ...REGISTERED_CLIENT, details: { clientSecret: { generated: true } } });
+  await clientsTable(database).add({ ...REGISTERED_CLIENT, details: { client_secret_generated: true } });
   return {
     ...service,
     database,

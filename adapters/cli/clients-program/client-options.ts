@@ -114,8 +114,8 @@ export async function addedDetails(
   const { issuer = '', subject = '', claim: claims = {}, resourceScope: scope } = options;
   const { keyFile, hasSubject, resources } = given;
   return {
-    keys: keyFile === undefined ? [] : await readJwks(keyFile, expiryOf(options, clock)),
-    subjects: hasSubject ? [{ issuer, subject, claims }] : [],
+    jwks: { keys: keyFile === undefined ? [] : await readJwks(keyFile, expiryOf(options, clock)) },
+    federated_subjects: hasSubject ? [{ issuer, subject, claims }] : [],
     resources: scope === undefined ? resources : resources.map((resource) => ({ resource, scope })),
     ...fieldsGiven(options),
   };

@@ -28,7 +28,7 @@ export async function readJwks(path: string, expiresAt?: number): Promise<readon
     if (!jwk.ok) throw new Problem(EXIT.refused, `The file ${path} is refused: key ${position} ${jwk.problem}.`);
     if (!isKey(jwk.value))
       throw new Problem(EXIT.refused, `The file ${path} is refused: key ${position} is no valid key.`);
-    keys.push({ jwk: jwk.value, ...(expiresAt !== undefined && { expires_at: expiresAt }) });
+    keys.push({ ...jwk.value, ...(expiresAt !== undefined && { expires_at: expiresAt }) });
   }
   return keys;
 }

@@ -1,6 +1,6 @@
 import type { DocumentProblem, ReadDocument } from '../../../application/admin-api/administer-clients.ts';
 import type { StoredClient } from '../../../application/ports/client-store.ts';
-import { documentOf } from '../../../domain/details-document.ts';
+import { type ClientDetails, withoutEmpty } from '../../../domain/client-details.ts';
 import { failure, success } from '../../../domain/result.ts';
 import { isLocked, NO_SECRET, unlock } from '../../../domain/stored-secret.ts';
 import { checkEntry } from '../clients-file.ts';
@@ -45,7 +45,8 @@ export function documentReader(
 }
 
 function withStored(given: JsonObject, stored: StoredClient | undefined): JsonObject {
-  const { secrets: known = [], ...own } = documentOf(stored === undefined ? {} : stored.details);
+  const { secrets: known = [], ...own }: Partial<ClientDetails> =
+    stored === undefined ? {} : withoutEmpty(stored.details);
   const { client_secret_expires_at, client_secret_generated } = own;
   const marks = {
     ...(client_secret_expires_at && { client_secret_expires_at }),
@@ -56,7 +57,7 @@ function withStored(given: JsonObject, stored: StoredClient | undefined): JsonOb
   const filled = (secret: unknown) => {
     const id: unknown = Object(secret).secret_id;
     const same = known.find(({ secret_id }) => secret_id === id);
-    return same === undefined ? secret : { client_secret: same['client_secret'], ...Object(secret) };
+    return same === undefined ? secret : { client_secret: same.client_secret, ...Object(secret) };
   };
   const { secrets = known } = given;
   return {

@@ -72,12 +72,12 @@ describe('the clients file', () => {
       expect(clients.value).toMatchObject([
         {
           clientSecret: '*',
-          details: { keys: [{ jwk: { ...jwk, kid: 'k' }, expires_at: 7 }], subjects: [subject] },
+          details: { jwks: { keys: [{ ...jwk, kid: 'k', expires_at: 7 }] }, federated_subjects: [subject] },
         },
         {
           clientSecret: client_secret,
           details: {
-            secrets: [{ secret_id: 'cs1', name: 'new', encoded: BCRYPT, expires_at: 9 }],
+            secrets: [{ secret_id: 'cs1', name: 'new', client_secret: BCRYPT, expires_at: 9 }],
             resources: ['https://api.example', SCOPED],
             claims: OF_TOKENS.claims,
             token_lifetime_seconds: 60,
@@ -110,11 +110,11 @@ describe('the clients file', () => {
         return clients.ok ? clients.value[0]?.details : clients.problem;
       };
       expect(read({ secrets: [{ secret_id: 'cs1', name: 'new', client_secret: BCRYPT }] })).toEqual({
-        secrets: [{ secret_id: 'cs1', name: 'new', encoded: BCRYPT }],
+        secrets: [{ secret_id: 'cs1', name: 'new', client_secret: BCRYPT }],
       });
-      expect(read({ jwks: { keys: [jwk], others: true } })).toEqual({ keys: [{ jwk }] });
+      expect(read({ jwks: { keys: [jwk], others: true } })).toEqual({ jwks: { keys: [jwk] } });
       expect(read({ federated_subjects: [{ issuer: 'https://i.example', subject: 's' }] })).toEqual(
-        expect.objectContaining({ subjects: [{ issuer: 'https://i.example', subject: 's', claims: {} }] }),
+        expect.objectContaining({ federated_subjects: [{ issuer: 'https://i.example', subject: 's', claims: {} }] }),
       );
     });
 
@@ -278,7 +278,10 @@ describe('the clients file', () => {
         const [entry] = await read({ client_secret: { env: 'A' }, secrets }, rules);
         expect(entry).toMatchObject({
           ok: true,
-          value: { clientSecret: '{noop}id.its-secret', details: { secrets: [{ encoded: '{noop}id.its-secret' }] } },
+          value: {
+            clientSecret: '{noop}id.its-secret',
+            details: { secrets: [{ client_secret: '{noop}id.its-secret' }] },
+          },
         });
       });
 

@@ -679,8 +679,8 @@ describe('the order of checks', () => {
       },
       files: { 'issuers.json': JSON.stringify([{ issuer: PLATFORM, jwks: { keys: [PLATFORM_KEY.jwk()] } }]) },
     });
-    const keys = [{ jwk: KEY.jwk }];
-    await clientsTable(database).add({ ...REGISTERED_CLIENT, clientId: KNOWN, details: { keys } });
+    const keys = [KEY.jwk];
+    await clientsTable(database).add({ ...REGISTERED_CLIENT, clientId: KNOWN, details: { jwks: { keys } } });
   }, 120_000);
   afterAll(async () => {
     await service.stop();

@@ -18,7 +18,7 @@ import { createTestDatabase, PATIENT, type TestDatabase } from '../../support/te
 import { until } from '../../support/until.ts';
 import { openRepository } from './open-repository.ts';
 
-const SECRET = { secret_id: 'an-id', name: 'a name', encoded: `$2b$10$${'a'.repeat(53)}` };
+const SECRET = { secret_id: 'an-id', name: 'a name', client_secret: `$2b$10$${'a'.repeat(53)}` };
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -114,7 +114,7 @@ describe('SqlClientRepository on PostgreSQL', () => {
       expect(await migrateDatabase(database.url)).toContain('Added: the columns of clients');
       await under.setDetails('client-1', { secrets: [SECRET] });
       await until(async () => {
-        return (await repository.findSecret('client-1', 'an-id')).secret.reveal() === SECRET.encoded;
+        return (await repository.findSecret('client-1', 'an-id')).secret.reveal() === SECRET.client_secret;
       }, 'the columns are read');
       expect(opened.readiness()).toEqual({ ready: true });
     });
@@ -190,7 +190,9 @@ describe('SqlClientRepository on PostgreSQL', () => {
 
   it('finds the costs of all secrets, with and without ids, also behind locks', async () => {
     await under.add(A_CLIENT);
-    await under.setDetails('client-1', { secrets: [{ ...SECRET, encoded: SECRET.encoded.replace('$10$', '$12$') }] });
+    await under.setDetails('client-1', {
+      secrets: [{ ...SECRET, client_secret: SECRET.client_secret.replace('$10$', '$12$') }],
+    });
     const clientSecret = `!${A_CLIENT.clientSecret.replace('$04$', '$09$')}`;
     await under.add({ ...A_CLIENT, clientId: 'locked', clientSecret });
     expect((await under.findCosts(60_000))?.toSorted((one, other) => one - other)).toEqual([4, 9, 12]);
@@ -226,7 +228,7 @@ describe('SqlClientRepository on PostgreSQL', () => {
       async (unusable) => {
         await under.add(A_CLIENT);
         await set({ jwks: { keys: [unusable, key] } });
-        expect((await under.repository.findKeys('client-1')).keys).toEqual([{ jwk: key }]);
+        expect((await under.repository.findKeys('client-1')).keys).toEqual([key]);
         expect(JSON.stringify(lines)).not.toContain('AQAB');
       },
     );

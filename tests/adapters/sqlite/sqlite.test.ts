@@ -6,7 +6,7 @@ import { openClientsFile } from '../../../adapters/sqlite/clients-program/sqlite
 import type { FileLog } from '../../../adapters/sqlite/file-reader.ts';
 import { openClientRows } from '../../../adapters/sqlite/sqlite-client-rows.ts';
 import { COLUMN_BYTES_MAX } from '../../../application/client-lookup.ts';
-import { columnsOf, documentOf } from '../../../domain/details-document.ts';
+import { columnsOf } from '../../../domain/details-document.ts';
 import { A_CLIENT, describeClientRepository } from '../../contracts/client-repository.ts';
 import { describeClientStore } from '../../contracts/client-store.ts';
 import { pickDecoy } from '../../support/decoys.ts';
@@ -39,7 +39,7 @@ describe('the repository of clients', () => {
         }
       },
       async setDetails(clientId, details) {
-        const columns = columnsOf(documentOf(details));
+        const columns = columnsOf(details);
         const values = [JSON.stringify(columns.credentials), JSON.stringify(columns.details)];
         file.run('update clients set credentials = ?, details = ? where client_id = ?', ...values, clientId);
       },
@@ -56,10 +56,10 @@ describe('the repository of clients', () => {
   it('finds the costs of stored secrets, with and without ids', async () => {
     await using file = await createSqliteFile();
     const secrets = [
-      { secret_id: 'a', name: 'a', encoded: A_CLIENT.clientSecret.replace('$04$', '$12$') },
-      { secret_id: 'b', name: 'b', encoded: A_CLIENT.clientSecret.replace('$04$', '$31$') },
+      { secret_id: 'a', name: 'a', client_secret: A_CLIENT.clientSecret.replace('$04$', '$12$') },
+      { secret_id: 'b', name: 'b', client_secret: A_CLIENT.clientSecret.replace('$04$', '$31$') },
     ];
-    await file.add({ ...A_CLIENT, details: { secrets, keys: [], subjects: [], resources: [] } });
+    await file.add({ ...A_CLIENT, details: { secrets } });
     await file.add({
       ...A_CLIENT,
       clientId: 'locked',
