@@ -3,10 +3,11 @@ import type { Route } from '../adapters/http/server/koa-application.ts';
 import type { RequestServer } from '../adapters/http/server/running-server.ts';
 import type { Lines } from '../adapters/log/line-writer.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
+import { type Core, createCore, give, PARTS, registerParts } from './container.ts';
+import { auditOutput } from './core/audit-output.ts';
 import { clientAssertions } from './core/client-assertions.ts';
 import { clientSecrets } from './core/client-secrets.ts';
 import { measureHealth } from './core/health.ts';
-import { auditOutput, registerPorts } from './core/ports.ts';
 import {
   type CreateServer,
   managementRoutesOf,
@@ -16,7 +17,6 @@ import {
 } from './core/servers.ts';
 import { signingKeys } from './core/signing-keys.ts';
 import { storage } from './core/storage.ts';
-import { registerAuthentication, registerUseCases } from './core/use-cases.ts';
 import { closeFeatures, type Feature } from './feature.ts';
 import { adminApi } from './features/admin-api.ts';
 import { exampleResource } from './features/example-resource.ts';
@@ -28,7 +28,6 @@ import { privateKeyJwt } from './features/private-key-jwt.ts';
 import { statusPage } from './features/status-page.ts';
 import { tls } from './features/tls.ts';
 import { revocations, tokenRevocation } from './features/token-revocation.ts';
-import { type Core, createCore, PARTS } from './parts.ts';
 import type { Configuration } from './settings/configuration.ts';
 
 /** What is given in place of what the service has by itself. */
@@ -75,24 +74,27 @@ export async function buildService(configuration: Configuration, given: Given = 
     ...features.flatMap((feature) => feature.checks ?? []),
   ];
   try {
-    registerPorts(core, configuration, given.lines);
+    registerParts(core, configuration, given.lines);
     add({ metrics: measureHealth(checks) });
     add(auditOutput(core));
     add(await storage(configuration, core));
     const bySecret = add(await clientSecrets(configuration, core)).method;
     const directory = add(await keyDirectory(configuration, core));
+    give(core, PARTS.keyDirectory, directory);
     const keys = add(signingKeys(settings, core, directory));
     add(clientAssertions(settings, core));
     const byKey = add(await privateKeyJwt(configuration, core));
     const federated_jwt = add(federatedJwt(configuration, core))?.method;
-    registerAuthentication(
-      core,
-      settings,
-      { client_secret_post: bySecret, client_secret_basic: bySecret, private_key_jwt: byKey?.method, federated_jwt },
-      { private_key_jwt: byKey?.grant, federated_jwt },
-    );
+    give(core, PARTS.strategies, {
+      client: {
+        client_secret_post: bySecret,
+        client_secret_basic: bySecret,
+        private_key_jwt: byKey?.method,
+        federated_jwt,
+      },
+      grant: { private_key_jwt: byKey?.grant, federated_jwt },
+    });
     add(await revocations(configuration, core));
-    registerUseCases(core, settings);
     add(tokenRevocation(settings, core));
     add(await adminApi(configuration, core));
     add(await lastUsed(configuration, core));

@@ -6,7 +6,7 @@ import { problemOf } from '../application/ports/health-check.ts';
 import { inWords } from '../domain/problem.ts';
 import type { Service } from './build.ts';
 import { type ChecksBeforeStart, warningsIn } from './checks.ts';
-import { PARTS } from './parts.ts';
+import { PARTS } from './container.ts';
 import type { Settings } from './settings/settings.ts';
 
 /**

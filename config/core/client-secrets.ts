@@ -1,41 +1,26 @@
 import { AttemptLimiter } from '../../adapters/secrets/attempt-limiter.ts';
-import { BcryptSecretVerifier } from '../../adapters/secrets/bcrypt-secret-verifier.ts';
 import { SHARES_MAX } from '../../adapters/secrets/fair-queue.ts';
-import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../../adapters/secrets/verification-queue.ts';
 import { VerifiedSecretCache } from '../../adapters/secrets/verified-secret-cache.ts';
 import { AuthenticateBySecret } from '../../application/authenticate-by-secret.ts';
 import { UNLIMITED_ATTEMPTS } from '../../application/ports/attempts.ts';
 import type { NewClient } from '../../domain/client-registration.ts';
 import { StoredSecret, unlock } from '../../domain/stored-secret.ts';
+import { type Core, PARTS } from '../container.ts';
 import type { Feature } from '../feature.ts';
-import { type Core, PARTS, part } from '../parts.ts';
-import { boundsOfPool } from '../pool-work.ts';
 import type { Configuration } from '../settings/configuration.ts';
 
 interface ClientSecrets extends Feature {
   readonly method: AuthenticateBySecret;
 }
 
-/** Connections to the database that are left to requests whose secret is cached, while secrets are looked up. */
-const CONNECTIONS_LEFT = 2;
-
 /** `client_secret_post` and `client_secret_basic`: the secrets of clients, the queue in which they are verified, and what slows guesses down. */
 export async function clientSecrets({ settings, clients }: Configuration, core: Core): Promise<ClientSecrets> {
   const { CLIENT_FAILURES_PER_MINUTE: failuresPerMinute } = settings;
   const limiter = failuresPerMinute === 0 ? undefined : new AttemptLimiter({ failuresPerMinute });
   const cache = new VerifiedSecretCache(settings.CLIENT_SECRET_CACHE_MAX);
-  const { readCosts, hasPlainSecrets } = core.resolve(PARTS.storage);
-  const { CLIENT_SECRET_COST: cost, CLIENT_SECRET_COST_MAX: costMax } = settings;
-  const onCostFound = (found: number) => core.resolve(PARTS.log).warn({ event: 'secret_cost_found', cost: found });
-  const bcrypt = new BcryptSecretVerifier({ cost, costMax, hasPlainSecrets, onCostFound });
+  const [bcrypt, queue] = [core.resolve(PARTS.bcrypt), core.resolve(PARTS.verificationQueue)];
   bcrypt.useCosts(clients.flatMap(costsOf));
-  await readCosts?.((costs) => bcrypt.useCosts(costs));
-  part(core, PARTS.secretVerifier, () => bcrypt);
-  part(core, PARTS.verificationQueue, () => {
-    const lookUps = Math.max(1, settings.DATABASE_POOL_SIZE - CONNECTIONS_LEFT);
-    return new VerificationQueue({ ...VERIFICATION_QUEUE_LIMITS, concurrent: boundsOfPool().bcrypt, lookUps });
-  });
-  const queue = core.resolve(PARTS.verificationQueue);
+  await core.resolve(PARTS.storage).readCosts?.((costs) => bcrypt.useCosts(costs));
   const method = new AuthenticateBySecret({
     clients: core.resolve(PARTS.clientRepository),
     attempts: limiter ?? UNLIMITED_ATTEMPTS,

@@ -1,18 +1,16 @@
 import { SIGNATURES_MAX } from '../../adapters/jwt/signing-threads.ts';
 import { createStateLog } from '../../adapters/log/state-log.ts';
-import { InMemoryKeyRing } from '../../adapters/memory/in-memory-key-ring.ts';
 import type { MetricValues } from '../../adapters/prom-client/metric-values.ts';
 import { KeyRotationTimer } from '../../adapters/system/key-rotation-timer.ts';
-import { KeyRing } from '../../application/keys/key-ring.ts';
+import type { KeyRing } from '../../application/keys/key-ring.ts';
 import { type KeyRingTimes, keyTimes, problemOfKey } from '../../application/keys/key-ring-report.ts';
 import type { HealthCheck } from '../../application/ports/health-check.ts';
 import { CLOCK_OFFSET_SECONDS_MAX } from '../../domain/clock-offset.ts';
 import { inWords } from '../../domain/problem.ts';
 import { KEY_TYPES } from '../../domain/token-key.ts';
+import { type Core, PARTS } from '../container.ts';
 import type { Feature } from '../feature.ts';
 import type { KeyDirectory } from '../features/key-directory.ts';
-import { type Core, PARTS, part } from '../parts.ts';
-import { keyPolicy } from '../settings/derived-values.ts';
 import type { Settings } from '../settings/settings.ts';
 
 export interface SigningKeys extends Feature {
@@ -23,19 +21,11 @@ export interface SigningKeys extends Feature {
 
 /** The keys that sign, and what rotates them: in memory, or in the directory that replicas share. */
 export function signingKeys(settings: Settings, core: Core, directory?: KeyDirectory): SigningKeys {
-  const clock = core.resolve(PARTS.monotonicClock);
-  const own = new InMemoryKeyRing(core.resolve(PARTS.keyFactory), clock);
-  const { store, sealer } = directory ?? { store: own, sealer: own };
-  const policy = keyPolicy(settings);
-  const ring = new KeyRing({ store, sealer, policy, clock, auditLog: core.resolve(PARTS.auditLog) });
+  const ring = core.resolve(PARTS.keyRing);
   const log = createStateLog(core.resolve(PARTS.log));
   const rotation = new KeyRotationTimer(ring, { publicationSeconds: settings.KEY_PUBLICATION_SECONDS, log });
   const threads = core.resolve(PARTS.signingThreads);
   const mayAdd = directory === undefined || core.resolve(PARTS.mayCreate);
-  part(core, PARTS.keyProvider, () => ring);
-  const wall = core.resolve(PARTS.clock);
-  // Replicas whose clocks are seconds apart accept the tokens of each other.
-  part(core, PARTS.tokenClock, () => ({ now: () => Math.floor(ring.sharedTime() ?? wall.now()) }));
   return {
     ring,
     verification: rotation.verification,

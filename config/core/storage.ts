@@ -5,8 +5,8 @@ import { decoyPicker } from '../../adapters/secrets/decoy-picker.ts';
 import { readTextFileNow } from '../../adapters/system/read-text-file.ts';
 import type { DatabaseName } from '../../application/ports/telemetry.ts';
 import { sendOnlySecrets } from '../../domain/authentication-method.ts';
+import { type Core, give, PARTS } from '../container.ts';
 import type { Feature } from '../feature.ts';
-import { type Core, PARTS, part } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { followDatabaseUrl } from '../settings/database-url.ts';
 import { verifiedMethods } from '../settings/verified-methods.ts';
@@ -17,8 +17,7 @@ import { openStorage } from '../storages.ts';
 export async function storage(configuration: Configuration, core: Core): Promise<Feature> {
   const { openClients } = await openStorage(configuration.settings);
   const opened = await openClients(needsOf(configuration, core));
-  core.registerInstance(PARTS.storage, opened);
-  part(core, PARTS.clientRepository, () => opened.clients);
+  give(core, PARTS.storage, opened);
   const { dependency } = opened;
   return dependency === undefined ? {} : { checks: [dependency], close: () => dependency.close() };
 }

@@ -12,13 +12,12 @@ import { RecordChanges } from '../../application/record-changes.ts';
 import { weaknessByName } from '../../domain/federated-jwt/issuer-preset.ts';
 import { TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
+import { type Core, PARTS } from '../container.ts';
 import { needsOf } from '../core/storage.ts';
-import { leewaySeconds } from '../core/use-cases.ts';
 import type { Feature } from '../feature.ts';
-import { type Core, PARTS } from '../parts.ts';
 import { createHashing } from '../pool-work.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import { tokenPolicyOptions } from '../settings/derived-values.ts';
+import { leewaySeconds, tokenPolicyOptions } from '../settings/derived-values.ts';
 import { openPrograms } from '../storages.ts';
 
 /** Connections for changes of clients: they have a bound of their own, so that no request for a token waits for them. */

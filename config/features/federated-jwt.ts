@@ -4,8 +4,8 @@ import { createStateLog } from '../../adapters/log/state-log.ts';
 import type { IdentityAuthentication } from '../../application/authenticate-client.ts';
 import { AuthenticateByIdentity } from '../../application/federated-jwt/authenticate-by-identity.ts';
 import { TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
+import { type Core, PARTS } from '../container.ts';
 import type { Feature } from '../feature.ts';
-import { type Core, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { verifiedMethods } from '../settings/verified-methods.ts';
 

@@ -4,9 +4,9 @@ import { readTextFileNow } from '../../adapters/system/read-text-file.ts';
 import type { KeyRingStore } from '../../application/ports/key-ring-store.ts';
 import type { KeySealer } from '../../application/ports/key-sealer.ts';
 import { failure } from '../../domain/result.ts';
+import { type Core, PARTS } from '../container.ts';
 import { needsOf } from '../core/storage.ts';
 import type { Feature } from '../feature.ts';
-import { type Core, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { openStorage } from '../storages.ts';
 

@@ -1,8 +1,8 @@
 import { TOKEN_PATH } from '../../adapters/http/endpoints/paths.ts';
 import { NOTED_MAX, NoteLastUsed } from '../../application/last-used/note-last-used.ts';
+import { type Core, PARTS } from '../container.ts';
 import { needsOf } from '../core/storage.ts';
 import type { Feature } from '../feature.ts';
-import { type Core, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { openStorage } from '../storages.ts';
 

@@ -1,12 +1,11 @@
 import { TOKEN_PATH } from '../../adapters/http/endpoints/paths.ts';
-import { InMemoryUsedAssertions } from '../../adapters/memory/private-key-jwt/in-memory-used-assertions.ts';
 import type { PresentedAssertion } from '../../application/authenticate-client.ts';
 import type { ClientAuthentication } from '../../application/ports/client-credentials.ts';
 import { AuthenticateByKey } from '../../application/private-key-jwt/authenticate-by-key.ts';
 import { UseAssertion } from '../../application/private-key-jwt/use-assertion.ts';
+import { type Core, give, PARTS } from '../container.ts';
 import { needsOf } from '../core/storage.ts';
 import type { Feature } from '../feature.ts';
-import { type Core, PARTS, part } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { verifiedMethods } from '../settings/verified-methods.ts';
 import { openStorage } from '../storages.ts';
@@ -27,9 +26,7 @@ export async function privateKeyJwt(configuration: Configuration, core: Core): P
   if (!verifiedMethods(settings).includes('private_key_jwt')) return undefined;
   const { openUsedAssertions } = await openStorage(settings);
   const shared = await openUsedAssertions?.(needsOf(configuration, core, 'used assertions'));
-  part(core, PARTS.usedAssertions, () => {
-    return shared?.store ?? new InMemoryUsedAssertions(core.resolve(PARTS.monotonicClock));
-  });
+  give(core, PARTS.sharedAssertions, shared?.store);
   const usedAssertions = core.resolve(PARTS.usedAssertions);
   const parts = {
     clients: core.resolve(PARTS.clientRepository),

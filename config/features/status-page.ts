@@ -10,9 +10,9 @@ import { statusRoutes } from '../../adapters/http/status-page/status-route.ts';
 import { programVersion } from '../../adapters/system/program-version.ts';
 import { keyPeriods } from '../../application/keys/key-ring-report.ts';
 import { type HealthCheck, statesOf } from '../../application/ports/health-check.ts';
+import { type Core, PARTS } from '../container.ts';
 import type { SigningKeys } from '../core/signing-keys.ts';
 import type { Feature } from '../feature.ts';
-import { type Core, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { KEYS_IN_MEMORY, type Settings } from '../settings/settings.ts';
 

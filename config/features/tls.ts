@@ -3,8 +3,8 @@ import { OWNER_WRITES, othersMay, readTextFileNow } from '../../adapters/system/
 import { readServerCertificate, type ServerCertificate } from '../../adapters/tls/server-certificate.ts';
 import { TlsTermination } from '../../adapters/tls/tls-termination.ts';
 import { failure, type Result } from '../../domain/result.ts';
+import { type Core, PARTS } from '../container.ts';
 import type { Feature } from '../feature.ts';
-import { type Core, PARTS } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
 
 /** `TLS_CERT_FILE` and `TLS_KEY_FILE`: TLS on the public port, for those who have no proxy. */

@@ -1,15 +1,14 @@
 import { CALLERS_MAX, TokenBucketBudget } from '../../adapters/http/admission/token-bucket-budget.ts';
 import { introspectionRoute } from '../../adapters/http/endpoints/introspection-endpoint.ts';
 import { revocationRoute } from '../../adapters/http/endpoints/revocation-endpoint.ts';
-import { InMemoryRevocations } from '../../adapters/memory/token-revocation/in-memory-revocations.ts';
 import { IntrospectToken } from '../../application/introspect-token.ts';
 import type { Revocations } from '../../application/ports/revocations.ts';
 import { RevokeToken } from '../../application/revoke-token.ts';
+import { type Core, give, PARTS } from '../container.ts';
 import { needsOf } from '../core/storage.ts';
-import { leewaySeconds } from '../core/use-cases.ts';
 import type { Feature } from '../feature.ts';
-import { type Core, PARTS, part } from '../parts.ts';
 import type { Configuration } from '../settings/configuration.ts';
+import { leewaySeconds } from '../settings/derived-values.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openStorage } from '../storages.ts';
 
@@ -19,10 +18,7 @@ export async function revocations(configuration: Configuration, core: Core): Pro
   const { openRevocations } = await openStorage(settings);
   const needs = needsOf(configuration, core, 'revocations');
   const opened = settings.TOKEN_REVOCATION ? await openRevocations?.(needs) : undefined;
-  part(core, PARTS.revocations, () => {
-    if (!settings.TOKEN_REVOCATION) return undefined;
-    return opened?.store ?? new InMemoryRevocations(core.resolve(PARTS.tokenClock));
-  });
+  give(core, PARTS.sharedRevocations, opened?.store);
   return opened && { checks: [opened.dependency], close: () => opened.dependency.close() };
 }
 

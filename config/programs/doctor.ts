@@ -9,7 +9,7 @@ import { type Finding, fine, note, problem } from '../../domain/finding.ts';
 import { problemIn } from '../../domain/problem.ts';
 import { buildService } from '../build.ts';
 import { checksBeforeStart } from '../checks.ts';
-import { portsToRead } from '../core/ports.ts';
+import { containerToRead } from '../container.ts';
 import { closeFeatures } from '../feature.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { loadConfiguration } from '../settings/load-configuration.ts';
@@ -59,7 +59,7 @@ const CREATED_AT_START = 'table_created_at_start';
 /** Builds the service as startup does, but opens no port and creates nothing, and returns what its checks say, and its warnings. */
 export async function checkParts(configuration: Configuration): Promise<readonly NamedFinding[]> {
   const warnings: NamedFinding[] = [];
-  const core = portsToRead(configuration, (line) => warnings.push(...warningIn(line)));
+  const core = containerToRead(configuration, (line) => warnings.push(...warningIn(line)));
   try {
     const { features, checks } = await buildService(configuration, { core });
     try {

@@ -7,8 +7,8 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 import { statesOf } from '../../application/ports/health-check.ts';
 import { inWords } from '../../domain/problem.ts';
 import { failure, type Result, success } from '../../domain/result.ts';
+import { containerToRead } from '../container.ts';
 import { clientAssertions } from '../core/client-assertions.ts';
-import { portsToRead } from '../core/ports.ts';
 import { storage } from '../core/storage.ts';
 import { closeFeatures } from '../feature.ts';
 import { federatedJwt } from '../features/federated-jwt.ts';
@@ -34,7 +34,7 @@ export async function openExplain(environment: Environment): Promise<Result<Open
   const federated = { CLIENT_REPOSITORY, CLIENT_AUTHENTICATION_METHODS: 'federated_jwt' };
   const loaded = loadConfiguration({ ...environment, ...federated }, readTextFile);
   if (!loaded.ok) return failure(loaded.problem.map(inWords));
-  const core = portsToRead(loaded.value);
+  const core = containerToRead(loaded.value);
   const registrations = await storage(loaded.value, core).catch((fault: unknown) => {
     throw new DependencyUnavailable('client repository', fault);
   });

@@ -53,3 +53,11 @@ export function connectionsMax(settings: Settings): number {
   if (settings.TLS_CERT_FILE === undefined) return Math.min(CONNECTIONS_MAX, connectionsInMemory('plain'), files);
   return Math.min(TLS_CONNECTIONS_MAX, connectionsInMemory('tls'), files);
 }
+
+/** How far the clocks of replicas may be apart. */
+const REPLICA_LEEWAY_SECONDS = 1;
+
+/** The clock of another replica may be a moment ahead of ours. */
+export function leewaySeconds({ CLIENT_REPOSITORY: repository }: Pick<Settings, 'CLIENT_REPOSITORY'>): number {
+  return repository === 'memory' ? 0 : REPLICA_LEEWAY_SECONDS;
+}

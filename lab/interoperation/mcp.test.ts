@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Client } from '@modelcontextprotocol/client';
 import { TokenSigner } from '../../application/token-signer.ts';
-import { PARTS } from '../../config/parts.ts';
+import { PARTS } from '../../config/container.ts';
 import { freshKeyRing } from '../../tests/support/fresh-key-ring.ts';
 import { getAccessToken, send } from '../../tests/support/http.ts';
 import { GOOD_CLIENT, GOOD_SECRET, type ServiceUnderTest } from '../../tests/support/running-service.ts';

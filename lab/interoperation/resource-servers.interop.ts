@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import { TokenSigner } from '../../application/token-signer.ts';
-import { PARTS } from '../../config/parts.ts';
+import { PARTS } from '../../config/container.ts';
 import { freePort } from '../../tests/support/free-port.ts';
 import { freshKeyRing } from '../../tests/support/fresh-key-ring.ts';
 import { getAccessToken, send } from '../../tests/support/http.ts';

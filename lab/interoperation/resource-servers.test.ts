@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { TokenSigner } from '../../application/token-signer.ts';
-import { PARTS } from '../../config/parts.ts';
+import { PARTS } from '../../config/container.ts';
 import { AUDIENCE, EXAMPLE_PROFILE, startExampleServer } from '../../tests/support/example-server.ts';
 import { freshKeyRing } from '../../tests/support/fresh-key-ring.ts';
 import { getAccessToken, type HttpResponse, send } from '../../tests/support/http.ts';

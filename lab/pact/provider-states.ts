@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt';
 import { decodeJwt } from 'jose';
 import type { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
-import { PARTS } from '../../config/parts.ts';
+import { PARTS } from '../../config/container.ts';
 import { PLACES } from '../../domain/example-resource/location.ts';
 import { clientsTable } from '../../tests/support/clients-table.ts';
 import type { FixedClock } from '../../tests/support/fixed-clock.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Verifier, type VerifierOptions } from '@pact-foundation/pact';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { PARTS } from '../../config/parts.ts';
+import { PARTS } from '../../config/container.ts';
 import { FixedClock } from '../../tests/support/fixed-clock.ts';
 import { startServiceUnderTest } from '../../tests/support/running-service.ts';
 import { createTestDatabase, PATIENT } from '../../tests/support/test-database.ts';

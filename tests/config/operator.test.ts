@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MEANINGS } from '../../application/refusal-meanings.ts';
-import { PARTS } from '../../config/parts.ts';
+import { PARTS } from '../../config/container.ts';
 import { heldVerification, settled, slotRequest, verifyInSlot } from '../contracts/verification-slots.ts';
 import { documentedMetrics, METRICS_OF_CONNECTIONS, METRICS_OF_POSTGRES } from '../support/documented-metrics.ts';
 import { freePort } from '../support/free-port.ts';

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { HTTP_TIMEOUTS } from '../../adapters/http/server/http-server.ts';
 import { inspectCertificate, readServerCertificate } from '../../adapters/tls/server-certificate.ts';
 import { TlsTermination } from '../../adapters/tls/tls-termination.ts';
-import { PARTS } from '../../config/parts.ts';
+import { PARTS } from '../../config/container.ts';
 import { loadConfiguration } from '../../config/settings/load-configuration.ts';
 import { success } from '../../domain/result.ts';
 import { FORM, get, post } from '../hostile/hostile-request.ts';

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import bcrypt from 'bcrypt';
 import { InMemoryClientRepository } from '../../adapters/memory/in-memory-client-repository.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
-import { PARTS } from '../../config/parts.ts';
+import { PARTS } from '../../config/container.ts';
 import { serviceForSuite } from '../adapters/http/service-for-suite.ts';
 import { requestToken } from '../support/http.ts';
 import { rankZ } from '../support/rank-test.ts';

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { storeFault } from '../../adapters/sqlite/file-fault.ts';
 import { SCHEMA_VERSION } from '../../adapters/sqlite/file-schema.ts';
 import { migrateFile } from '../../adapters/sqlite/migrate-file.ts';
-import { PARTS } from '../../config/parts.ts';
+import { PARTS } from '../../config/container.ts';
 import { manageClients } from '../../config/programs/clients-program.ts';
 import { inWords } from '../../domain/problem.ts';
 import { requestToken } from '../support/http.ts';

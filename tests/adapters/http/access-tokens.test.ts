@@ -7,7 +7,7 @@ import type { Exchange } from '../../../adapters/http/server/exchange.ts';
 import type { Route } from '../../../adapters/http/server/koa-application.ts';
 import { SigningThreads } from '../../../adapters/jwt/signing-threads.ts';
 import { TokenSigner } from '../../../application/token-signer.ts';
-import { PARTS } from '../../../config/parts.ts';
+import { PARTS } from '../../../config/container.ts';
 import type { AccessTokenClaims, TokenType } from '../../../domain/access-token-claims.ts';
 import { Scope } from '../../../domain/scope.ts';
 import { encode, TokenForge } from '../../hostile/token-forge.ts';

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { PARTS } from '../../../config/parts.ts';
+import { PARTS } from '../../../config/container.ts';
 import { manageClients } from '../../../config/programs/clients-program.ts';
 import { migrateTables } from '../../../config/programs/migrate-tables.ts';
 import { readSettings, settingWarnings } from '../../../config/settings/settings.ts';

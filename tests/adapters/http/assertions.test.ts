@@ -5,7 +5,7 @@ import { migrateDatabase } from '../../../adapters/postgres/migrate-database.ts'
 import { ASSERTION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import { SystemMonotonicClock } from '../../../adapters/system/system.ts';
 import type { USED_ASSERTIONS_LIMITS } from '../../../application/ports/used-assertions.ts';
-import { PARTS } from '../../../config/parts.ts';
+import { PARTS } from '../../../config/container.ts';
 import { heldSlot, slotRequest } from '../../contracts/verification-slots.ts';
 import { ASSERTION_MISTAKES, assertionForm, KEY, PLATFORM, PLATFORM_KEY } from '../../support/assertion-mistakes.ts';
 import { compactJws, generateSigningKey, type Seal, sealedWith } from '../../support/assertions.ts';

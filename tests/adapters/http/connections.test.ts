@@ -18,7 +18,7 @@ import { HTTP_TIMEOUTS, type HttpServer } from '../../../adapters/http/server/ht
 import type { Route } from '../../../adapters/http/server/koa-application.ts';
 import { ListeningSockets } from '../../../adapters/http/server/listening-sockets.ts';
 import { Lifecycle, type RunningServerParts, startServer } from '../../../adapters/http/server/running-server.ts';
-import { PARTS } from '../../../config/parts.ts';
+import { PARTS } from '../../../config/container.ts';
 import { openRawExchange, readResponses } from '../../hostile/raw-exchange.ts';
 import { requestToken, send, sendRaw } from '../../support/http.ts';
 import { createHttpServer } from '../../support/http-server.ts';

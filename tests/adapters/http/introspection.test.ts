@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { CALLERS_MAX, TokenBucketBudget } from '../../../adapters/http/admission/token-bucket-budget.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import { PARTS } from '../../../config/parts.ts';
+import { PARTS } from '../../../config/container.ts';
 import { manageClients } from '../../../config/programs/clients-program.ts';
 import { readSettings } from '../../../config/settings/settings.ts';
 import { auditLinesIn } from '../../support/audit-lines.ts';

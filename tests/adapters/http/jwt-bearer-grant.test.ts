@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { PARTS } from '../../../config/parts.ts';
+import { PARTS } from '../../../config/container.ts';
 import { GRANT_NAMES } from '../../../domain/grant-type.ts';
 import { ASSERTION_MISTAKES, assertionForm, KEY, PLATFORM, PLATFORM_KEY } from '../../support/assertion-mistakes.ts';
 import { compactJws, generateSigningKey, type Seal } from '../../support/assertions.ts';

@@ -9,7 +9,7 @@ import { bcryptEncoder } from '../../../adapters/secrets/bcrypt-secret-verifier.
 import { VERIFICATION_QUEUE_LIMITS, VerificationQueue } from '../../../adapters/secrets/verification-queue.ts';
 import type { AuditEvent, AuditLog } from '../../../application/ports/audit-log.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
-import { PARTS } from '../../../config/parts.ts';
+import { PARTS } from '../../../config/container.ts';
 import { heldSlot } from '../../contracts/verification-slots.ts';
 import { openRawExchange, type RawExchange, readResponses } from '../../hostile/raw-exchange.ts';
 import { atOnce } from '../../support/at-once.ts';
