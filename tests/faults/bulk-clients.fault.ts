@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -53,6 +53,19 @@ describe('fifty thousand clients in 400 MB', () => {
     });
     expect(await count()).toEqual([{ count: CLIENTS }]);
   }, 400_000);
+
+  it('are exported to a file, and what is beyond them to another one', async () => {
+    await server.query(
+      `insert into clients (client_id, client_secret, client_name, scope) values ('~last', '*', 'A name', 'read')`,
+    );
+    const exported = join(folder, 'exported.json');
+    expect(await run(['export', exported])).toMatchObject(succeedsWith(`${CLIENTS + 1} exported.`));
+    const second = join(folder, 'exported.2.json');
+    expect(JSON.parse(await readFile(exported, 'utf8'))).toHaveLength(CLIENTS);
+    expect(JSON.parse(await readFile(second, 'utf8'))).toMatchObject([{ client_id: '~last' }]);
+    expect((await stat(second)).mode & 0o777).toBe(0o600);
+    await server.query(`delete from clients where client_id = '~last'`);
+  }, 120_000);
 
   it('are listed as JSON', async () => {
     const { exitCode, stdout } = await run(['list', '--json']);

@@ -237,17 +237,6 @@ describe('exports and imports', () => {
       expect(JSON.parse(run.stdout)).toMatchObject([{ client_id: 'locked' }, { client_id: 'locked-nothing' }]);
     });
 
-    it('writes more clients than import takes to several files, which import reads one by one', async () => {
-      await source.query(`insert into clients (client_id, client_secret, client_name, scope)
-        select 'c' || n, '${GOOD_CLIENT.client_secret}', 'A name', 'read' from generate_series(1, 50001) as n`);
-      expect(await clients(['export', file])).toMatchObject({ exitCode: 0, stderr: '50001 exported.\n' });
-      const second = file.replace('.json', '.2.json');
-      expect(JSON.parse(await readFile(file, 'utf8'))).toHaveLength(50_000);
-      expect(JSON.parse(await readFile(second, 'utf8'))).toMatchObject([{ client_id: 'c9999' }]);
-      expect((await stat(second)).mode & 0o777).toBe(0o600);
-      await rm(second);
-    });
-
     it('creates a file that only its owner can read, and overwrites none', async () => {
       await store(clients, CLIENTS);
       await clients(['export', file]);

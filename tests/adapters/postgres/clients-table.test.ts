@@ -100,6 +100,24 @@ describe('a table clients of another application', () => {
     expect(lines).toEqual([MAY_WRITE]);
   });
 
+  it('keeps a column, an index, a trigger and a table of others at startup and in a migration', async () => {
+    await database.query(`${TABLE.slice(0, -1)}, notes text);
+      create index clients_notes on clients (notes); create table others (id int);
+      create function keep_notes() returns trigger language plpgsql as $$ begin return new; end $$;
+      create trigger notes before update on clients for each row execute function keep_notes()`);
+    const found = () =>
+      database.query(`select attname::text as name from pg_attribute where attrelid = 'clients'::regclass and attname = 'notes'
+        union all select relname::text from pg_class where relname in ('clients_notes', 'others')
+        union all select tgname::text from pg_trigger where tgname = 'notes'`);
+    const before = await found();
+    expect(before).toHaveLength(4);
+    await openAndClose();
+    await migrateDatabase(database.url);
+    await openAndClose();
+    expect(await found()).toEqual(before);
+    await database.query('drop table others; drop table clients; drop function keep_notes');
+  });
+
   it('may be written by the role of the service, which is one doubt at startup and in the doctor, until it may only read', async () => {
     await database.query(TABLE);
     const role = await database.createRole();

@@ -79,16 +79,16 @@ describe('SqlClientStore on PostgreSQL', () => {
     const latin = await createTestDatabase();
     await latin.query(`${CREATE_CLIENTS}; insert into clients (client_id, client_secret, client_name, scope, details)
       select 'é' || md5(n::text), '$2b$', 'x', 'read', case when n % 3 > 0 then '{"owner": "team-a"}' else '{}' end::jsonb
-      from generate_series(1, 25000) as n`);
+      from generate_series(1, 5000) as n`);
     const store = await open(latin.url);
     const listed = async (prefix: string) => (await collect(store.list({ prefix }))).length;
-    expect([await listed('é'), await listed('e'), await listed('ÿ')]).toEqual([25_000, 0, 0]);
+    expect([await listed('é'), await listed('e'), await listed('ÿ')]).toEqual([5_000, 0, 0]);
     const plan = new ClientPlan(store);
     const details = { ...NO_DETAILS, owner: 'team-a' };
     plan.add([{ ...A_CLIENT, details, plan: { action: 'added', version: undefined, changes: [] } }]);
     await plan.prune('team-a');
-    expect(await plan.apply(A_SOURCE, 'team-a')).toEqual(success({ ...NONE, added: 1, removed: 16_667 }));
-    expect(await listed('')).toBe(8_334);
+    expect(await plan.apply(A_SOURCE, 'team-a')).toEqual(success({ ...NONE, added: 1, removed: 3_334 }));
+    expect(await listed('')).toBe(1_667);
     await store.close();
     await latin.drop();
   }, 60_000);

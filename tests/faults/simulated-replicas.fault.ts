@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KeyPolicy } from '../../../domain/key-chain.ts';
+import type { KeyPolicy } from '../../domain/key-chain.ts';
 import {
   type ReplicaSettings,
   SimulatedDatabase,
   SimulatedReplica,
   type SimulatedToken,
-} from '../../support/simulated-replicas.ts';
-import { SimulatedTime } from '../../support/simulated-time.ts';
+} from '../support/simulated-replicas.ts';
+import { SimulatedTime } from '../support/simulated-time.ts';
 
 /**
  * Runs with other faults each. These three find every fault that was planted in the key ring and that any of the first six finds.
