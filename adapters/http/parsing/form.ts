@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { failure, type Result, success } from '../../../domain/result.ts';
+import { endOfPass } from '../admission/end-of-pass.ts';
 import { dropHead, type Exchange } from '../server/exchange.ts';
 import type { HttpReason } from '../server/http-reasons.ts';
 import { areTooLarge, type RequestHead } from './request-head.ts';
@@ -63,6 +64,7 @@ export async function receiveBody(
   const body = await readBody(ctx.req, contentLength || maxBytes);
   if (body === undefined) return failure('content_too_large');
   if (areTooLarge(ctx.req.rawTrailers)) return failure('header_fields_too_large');
+  await endOfPass();
   if (isUpload && !load.enter(ctx.state)) return failure('overloaded');
   return success(body);
 }

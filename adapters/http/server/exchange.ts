@@ -65,6 +65,7 @@ export interface ExchangeParts extends ParserErrorParts {
  * | arrives | no | there is a place: admitted; otherwise 503 `overloaded` |
  * | is admitted: its head is read, its route called | yes | a response, or one of the next two |
  * | uploads its body (form.ts) | no | it is there: admitted again, or 503 |
+ * | has its body | yes | all that the event loop reads in this pass has been read (`endOfPass`) |
  * | waits for a verification (`waitUncounted`) | no | a token is to be signed: counted again if there is a place; it goes on in any case |
  * | has a response | no | logged; a refusal beyond 20 a second on its connection waits (`RejectionDelay`) |
  * | is ready | no | one of 64 of its kind in this pass of the event loop: sent; otherwise in the next one (`ResponsePacing`) |

@@ -7,6 +7,7 @@ import { setTimeout as delay, setImmediate as nextIteration, setImmediate as nex
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { endOfPass } from '../../../adapters/http/admission/end-of-pass.ts';
 import { type Countable, LOAD_LIMITS, LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
 import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay.ts';
 import { ResponsePacing } from '../../../adapters/http/admission/response-pacing.ts';
@@ -1017,6 +1018,19 @@ describe('pacing of responses', () => {
     }
     return sent;
   }
+
+  it('endOfPass ends for all who wait in a pass of the event loop at once, and for later ones in the next pass', async () => {
+    const ended: string[] = [];
+    const wait = (name: string) => endOfPass().then(() => ended.push(name));
+    await nextPass();
+    const all = ['one', 'two'].map(wait);
+    process.nextTick(() => ended.push('what was read'));
+    const later = all[0]?.then(() => wait('three'));
+    await Promise.all(all);
+    expect(ended).toEqual(['what was read', 'one', 'two']);
+    await later;
+    expect(ended.at(-1)).toBe('three');
+  });
 
   describe('ResponsePacing', () => {
     it('sends the first refusals at once, and as many in each further pass, in order', async () => {
