@@ -72,13 +72,9 @@ export const CREDENTIAL_FIELDS: readonly string[] = [
 
 /** Only the fields that are not empty. */
 export function withoutEmpty<Details extends object>(details: Details): Partial<Details> {
-  const says = (field: unknown): boolean => {
-    if (typeof field !== 'object' || field === null) return field !== null;
-    return Array.isArray((field as Details & { keys?: unknown }).keys)
-      ? says((field as { keys: unknown }).keys)
-      : Object.keys(field).length > 0;
-  };
-  return Object.fromEntries(Object.entries(details).filter(([, field]) => says(field))) as Partial<Details>;
+  const says = (field: unknown) => field !== null && (typeof field !== 'object' || Object.keys(field).length > 0);
+  const fields = Object.entries(details).filter(([name, field]) => says(name === 'jwks' ? field.keys : field));
+  return Object.fromEntries(fields) as Partial<Details>;
 }
 
 /** The lists of entries, by their fields. */

@@ -328,9 +328,11 @@ describe('details', () => {
   });
 
   describe('the document of details', () => {
-    it('is stored without the kinds that say nothing', () => {
+    it('leaves out what is empty, and nothing else', () => {
       expect(withoutEmpty(NO_DETAILS)).toStrictEqual({});
-      expect(withoutEmpty(DETAILS)).toStrictEqual(DETAILS);
+      expect(withoutEmpty({ ...NO_DETAILS, ...DETAILS })).toStrictEqual(DETAILS);
+      const claims = { keys: [], groups: ['a'] };
+      expect(withoutEmpty({ ...NO_DETAILS, claims })).toStrictEqual({ claims });
     });
 
     it('gives every key, or the rule that it breaks; an end that nobody can read has passed', () => {
