@@ -66,7 +66,7 @@ describe('a database that is down when the service starts', () => {
     await server.start();
     await until(() => events().includes('table_unusable'), 'the log names the problem');
     await expectUnavailable();
-    await service.program.printed(/table clients lacks the column scope/);
+    await service.program.printed(/table clients has no column scope as the service needs it/);
     await server.query('alter table clients rename column scopes to scope');
     await untilAvailable();
   });

@@ -37,8 +37,8 @@ export function keyRingStatements({ db, dialect: { now, exactNow } }: SqlBuilder
             .as('ring'),
           (join) => join.onTrue(),
         )
-        .select('clock.time')
         .selectAll('ring')
+        .select('clock.time')
         .$castTo<KeyRingRecord>(),
 
     deleteEnded: () =>
