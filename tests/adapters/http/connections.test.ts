@@ -7,7 +7,7 @@ import { setTimeout as delay, setImmediate as nextIteration, setImmediate as nex
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { endOfPass } from '../../../adapters/http/admission/end-of-pass.ts';
+import { endOfPass, WAITING_MAX } from '../../../adapters/http/admission/end-of-pass.ts';
 import { type Countable, LOAD_LIMITS, LoadLimit } from '../../../adapters/http/admission/load-limit.ts';
 import { RejectionDelay } from '../../../adapters/http/admission/rejection-delay.ts';
 import { ResponsePacing } from '../../../adapters/http/admission/response-pacing.ts';
@@ -1030,6 +1030,17 @@ describe('pacing of responses', () => {
     expect(ended).toEqual(['what was read', 'one', 'two']);
     await later;
     expect(ended.at(-1)).toBe('three');
+  });
+
+  it('endOfPass lets so many wait in a pass, and further ones go on at once, so that the load limit refuses none of them', async () => {
+    expect(WAITING_MAX).toBeLessThan(LOAD_LIMITS.inFlightWhenLate);
+    await nextPass();
+    const ended: number[] = [];
+    const all = Array.from({ length: WAITING_MAX + 3 }, (_, index) => endOfPass().then(() => ended.push(index)));
+    await Promise.all(all.slice(WAITING_MAX));
+    expect(ended).toEqual([64, 65, 66]);
+    await Promise.all(all);
+    expect(ended).toHaveLength(WAITING_MAX + 3);
   });
 
   describe('ResponsePacing', () => {
