@@ -3,7 +3,7 @@ import { DependencyUnavailable } from '../../application/ports/dependency-unavai
 import type { Problem } from '../../domain/problem.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { hasState, SQLSTATE, storeFault, TableUnusable } from './fault.ts';
-import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients, type TableUser, tablesOf } from './own-tables.ts';
+import { FIND_OWN_TABLES, grantOf, holdsGrant, lostClients } from './own-tables.ts';
 import { assertShape, encodingProblem, readColumns } from './table-shape.ts';
 import {
   ADD_OWN_COLUMNS,
@@ -14,6 +14,7 @@ import {
   RECORD,
   SUBJECT_INDEX,
   TABLES,
+  type TableUser,
 } from './tables.ts';
 
 /** How long a statement may take; half of it to wait for another migration that runs. Milliseconds. */
@@ -172,7 +173,8 @@ async function grantSteps(
       text: `the role ${to} does not exist`,
       fix: `create role ${to} login password '…';`,
     });
-  const tables = TABLES.filter(({ name }) => tablesOf(user).includes(name));
+  const isOfService = user === 'service' || user === 'admin-api';
+  const tables = TABLES.filter(({ programs }) => isOfService || programs.includes(user));
   const { rows: schemas } = await client.query<{ readonly schema: string }>(FIND_SCHEMAS, [
     tables.map(({ name }) => name),
     firstSchema,

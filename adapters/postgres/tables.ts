@@ -3,6 +3,9 @@ import { BRING_BACK } from '../../application/client-lookup.ts';
 import { creationOf } from '../sql/create-tables.ts';
 import { entitiesFor, RECORD, type TableName } from '../sql/entities.ts';
 
+/** What uses tables: the service, also with `ADMIN_API`, and the programs `clients` and `keys`. */
+export type TableUser = 'service' | 'admin-api' | 'clients' | 'keys';
+
 /** A table that the service uses, and creates if it is missing. */
 export interface TableDefinition {
   readonly name: TableName;
@@ -16,6 +19,10 @@ export interface TableDefinition {
   readonly more: readonly string[];
   /** What the service does with the rows. Others write what it only reads: such a table comes first, and has a shape that is checked. */
   readonly access: 'read' | 'read and write';
+  /** The programs that use it, beside the service. */
+  readonly programs: readonly TableUser[];
+  /** One that another application's table of the same name is unlikely to have. */
+  readonly ownColumn: string;
 }
 
 /** The columns that `npm run migrate` adds to a table that another application has created. */
@@ -41,33 +48,37 @@ const ENTITIES = entitiesFor('postgresql');
 
 function define(
   name: TableName,
-  access: TableDefinition['access'],
-  ifLost = 'npm run migrate creates it',
-  { optional = [], more = [] }: Partial<Pick<TableDefinition, 'optional' | 'more'>> = {},
+  more: Pick<TableDefinition, 'ownColumn'> & Partial<Omit<TableDefinition, 'name' | 'columns'>>,
 ): TableDefinition {
-  return { name, columns: Object.keys(ENTITIES[name].properties), optional, more, access, ifLost };
+  const columns = Object.keys(ENTITIES[name].properties);
+  const ifLost = 'npm run migrate creates it';
+  return { name, columns, optional: [], more: [], access: 'read and write', ifLost, programs: [], ...more };
 }
 
-export const CLIENTS = define('clients', 'read', BRING_BACK, {
+export const CLIENTS = define('clients', {
+  ownColumn: 'client_id',
   optional: OWN_COLUMNS,
   more: [KEEP_IN_ROW, SUBJECT_INDEX],
+  access: 'read',
+  ifLost: BRING_BACK,
+  programs: ['clients'],
 });
 
-export const KEY_RING = define(
-  'key_ring',
-  'read and write',
-  `${BRING_BACK}; or, before any replica ends, npm run migrate creates an empty one, and the replicas write their keys back`,
-);
+export const KEY_RING = define('key_ring', {
+  ownColumn: 'sealed',
+  ifLost: `${BRING_BACK}; or, before any replica ends, npm run migrate creates an empty one, and the replicas write their keys back`,
+  programs: ['keys'],
+});
 
-export const USED_ASSERTIONS = define('used_assertions', 'read and write');
+export const USED_ASSERTIONS = define('used_assertions', { ownColumn: 'kept_until' });
 
-export const REVOCATIONS = define(
-  'revocations',
-  'read and write',
-  'bring it back, from a backup or from where it was moved to: tokens that were revoked would be active again',
-);
+export const REVOCATIONS = define('revocations', {
+  ownColumn: 'issued_until',
+  ifLost: 'bring it back, from a backup or from where it was moved to: tokens that were revoked would be active again',
+  programs: ['clients'],
+});
 
-export const LAST_USED = define('last_used', 'read and write');
+export const LAST_USED = define('last_used', { ownColumn: 'last_day', programs: ['clients'] });
 
 /** All of them, `clients` first. */
 export const TABLES = [CLIENTS, USED_ASSERTIONS, REVOCATIONS, LAST_USED, KEY_RING];

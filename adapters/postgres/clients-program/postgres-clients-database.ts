@@ -31,8 +31,8 @@ export async function openClientsDatabase(url: string | (() => string), poolSize
   const database: ClientsDatabase = {
     ...program,
     async hasDetails({ query }: SqlConnection): Promise<boolean> {
-      hasColumns ||=
-        (await query(program.db.selectNoFrom([]).where(sql<SqlBool>`${sql.raw(HAS_OWN_COLUMNS)}`))).length > 0;
+      const found = sql<SqlBool>`${sql.raw(HAS_OWN_COLUMNS)}`.as('found');
+      hasColumns ||= (await query(program.db.selectNoFrom(found)))[0]?.found === true;
       return hasColumns;
     },
     faultOf: (fault) => (fault instanceof DependencyUnavailable ? fault : storeFault(fault)),
