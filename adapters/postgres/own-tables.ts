@@ -43,6 +43,9 @@ export function lostClients(there: FoundTables): Problem | undefined {
   return { code: 'table_lost', text, fix: `${BRING_BACK}; an empty one would have every client refused` };
 }
 
+const NAMES = TABLES.map(({ name, ownColumn }) => `('${name}', '${ownColumn}')`).join(', ');
+
 /** Which of them are there. A table `clients` of any shape is: it is checked elsewhere. */
-export const FIND_OWN_TABLES = `select name from (values ${TABLES.map(({ name, ownColumn }) => `('${name}', '${ownColumn}')`).join(', ')}) as tables (name, own) where exists (select from pg_catalog.pg_attribute
+export const FIND_OWN_TABLES = `select name from (values ${NAMES}) as tables (name, own)
+  where exists (select from pg_catalog.pg_attribute
     where attrelid = pg_catalog.to_regclass(name)::oid and not attisdropped and (attname::text = own or name = 'clients'))`;

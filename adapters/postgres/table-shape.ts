@@ -89,8 +89,8 @@ export function assertShape(definition: TableDefinition, found: readonly Column[
   const unfit = columns.filter((name) => !fits(name));
   if (unfit.length === 0) return;
   const text = `table ${table} has no column ${unfit.join(', ')} as the service needs it`;
-  const fix =
-    'docs/operate.md, Roles and grants, has the columns; if the table is that of another application, give the service its own schema or database: ?options=-c%20search_path%3D<schema> in DATABASE_URL';
+  const own = 'give the service its own schema or database: ?options=-c%20search_path%3D<schema> in DATABASE_URL';
+  const fix = `docs/operate.md, Roles and grants, has the columns; if the table is that of another application, ${own}`;
   throw new TableUnusable({ code: 'table_shape', text, fix });
 }
 
