@@ -18,7 +18,6 @@ export function linesTo(writeLog: (line: string) => void): Lines {
     faultCode: undefined,
     readiness: () => ({ ready: true }) as const,
     write,
-    keep: write,
     async writeRequired(line: string) {
       if (!write(line)) throw new DependencyUnavailable('audit log', new Error('the function has thrown'));
     },

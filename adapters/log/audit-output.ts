@@ -1,12 +1,13 @@
-import { PeriodicTask } from '../../application/periodic-task.ts';
 import type { AuditLog } from '../../application/ports/audit-log.ts';
+import type { ChangeLog } from '../../application/ports/change-log.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { HealthCheck } from '../../application/ports/health-check.ts';
 import type { LogLoad } from '../../application/ports/telemetry.ts';
 import { openAuditFile, openAuditFileAgain } from './audit-file.ts';
 import { auditLine, jsonAuditLog } from './json-audit-log.ts';
-import { type AuditChange, type Lines, LineWriter } from './line-writer.ts';
+import { type AuditChange, FIX, type Lines, LineWriter } from './line-writer.ts';
+import { codeOf } from './write-now.ts';
 
 /** The audit log of a service, and what watches it. */
 export interface AuditOutput {
@@ -16,8 +17,6 @@ export interface AuditOutput {
   readonly checks: readonly HealthCheck[];
   /** Opens the file again; absent where there is none. Rejects with the reason. */
   readonly reopen?: () => Promise<void>;
-  /** Looks again and again whether the file was deleted. */
-  readonly watch?: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -34,17 +33,11 @@ interface AuditOutputParts {
   readonly onChange: (change: AuditChange) => void;
 }
 
-const DONE = Promise.resolve();
-
-/** How often it is looked whether the file was deleted, in milliseconds: meanwhile, lines are lost. */
-const WATCH_MS = 2_000;
-
 /** Throws if the file cannot be opened. */
 export function openAudit(
   { path, isRequired }: AuditDestination,
   { log, clock, onChange }: AuditOutputParts,
 ): AuditOutput {
-  const lossLine = (lines: number) => auditLine({ event: 'audit_lines_lost', at: clock.now(), lines });
   if (path === undefined) {
     // In the order of the log's lines. Their loss is reported with that of others.
     const measured = { linesLost: 0, bufferedBytes: 0, bufferedBytesMax: log.bufferedBytesMax };
@@ -54,61 +47,19 @@ export function openAudit(
     const checks = isRequired ? [checkOfRequired(log)] : [];
     return { auditLog: jsonAuditLog(log, { isRequired, onLost }), measured, checks, close: async () => {} };
   }
-  const file = new LineWriter({ name: 'audit log', descriptor: openAuditFile(path), lossLine, onChange });
-  let reopened = DONE;
-  /** Why a deleted file could not be made again. */
-  let recreateFault: Error | undefined;
-  const reopen = (isDeleted = false) => {
-    // One after the other, so that the last one counts. Who called the one before has its fault.
-    reopened = reopened
-      .catch(() => {})
-      .then(async () => file.reopen(await openAuditFileAgain(path), isDeleted))
-      .then(() => {
-        recreateFault = undefined;
-      });
-    return reopened;
-  };
-  const watch = new PeriodicTask(async () => {
-    try {
-      if (await file.isDeleted()) {
-        if (recreateFault === undefined) onChange({ event: 'audit_file_deleted' });
-        await reopen(true);
-      }
-    } catch (fault) {
-      recreateFault = fault as Error;
-    }
-    return WATCH_MS;
-  });
-  const lines = {
-    write: (line: string) => file.write(line),
-    keep: (...line: Parameters<typeof file.keep>) => file.keep(...line),
-    writeRequired: async (...line: Parameters<typeof file.writeRequired>) => {
-      if (recreateFault !== undefined) throw new DependencyUnavailable('audit log', recreateFault);
-      await file.writeRequired(...line);
-    },
-  };
-  const withDeletion = (check: HealthCheck): HealthCheck => ({
-    name: check.name,
-    readiness() {
-      if (recreateFault === undefined) return check.readiness();
-      const reason = {
-        code: 'deleted',
-        text: recreateFault.message,
-        fix: 'make its directory again; no restart is needed',
-      };
-      return isRequired ? { ready: false, reason } : { ready: true, note: reason };
-    },
+  const file = new LineWriter({
+    name: 'audit log',
+    descriptor: openAuditFile(path),
+    openAgain: () => openAuditFileAgain(path),
+    lossLine: (lines) => auditLine({ event: 'audit_lines_lost', at: clock.now(), lines }),
+    onChange,
   });
   return {
-    auditLog: jsonAuditLog(lines, { isRequired }),
+    auditLog: jsonAuditLog(file, { isRequired }),
     measured: file,
-    checks: [withDeletion(isRequired ? checkOfRequired(file) : file)],
-    reopen: () => reopen(),
-    watch: () => watch.start(),
-    async close() {
-      watch.close();
-      await file.close();
-    },
+    checks: [isRequired ? checkOfRequired(file) : file],
+    reopen: () => file.reopen(),
+    close: () => file.close(),
   };
 }
 
@@ -119,8 +70,43 @@ function checkOfRequired(lines: Lines): HealthCheck {
     readiness: () => {
       const code = lines.faultCode;
       if (code === undefined) return { ready: true };
-      const fix = 'make room on the disk, or repair what reads the lines; no restart is needed';
-      return { ready: false, reason: { code, text: `audit lines cannot be written: ${code}`, fix } };
+      return { ready: false, reason: { code, text: `audit lines cannot be written: ${code}`, fix: FIX } };
+    },
+  };
+}
+
+interface ProgramChangeLogOptions extends AuditDestination {
+  /** Where the lines go without a file. */
+  readonly standardError: number;
+  /** Fields of every line. */
+  readonly base: object;
+  readonly clock: Clock;
+  /** Called with the reason, once for a change of which lines could not be written, and are optional. */
+  readonly onLost: (reason: string) => void;
+}
+
+/** The audit lines of a program that runs once. Read-only commands open nothing. */
+export function programChangeLog(options: ProgramChangeLogOptions): ChangeLog {
+  const { path, standardError, isRequired, base, clock, onLost } = options;
+  const open = () =>
+    new LineWriter({
+      name: 'audit log',
+      descriptor: path === undefined ? standardError : openAuditFile(path),
+      lossLine: (lines) => auditLine({ event: 'audit_lines_lost', at: clock.now(), lines }, base),
+    });
+  let file: LineWriter | undefined;
+  let lostOf: string | undefined;
+  return {
+    async record(event) {
+      try {
+        file ??= open();
+        await file.writeRequired(auditLine(event, base));
+      } catch (fault) {
+        const cause = fault instanceof DependencyUnavailable ? fault.cause : fault;
+        if (isRequired && event.event !== 'change_unconfirmed') throw new DependencyUnavailable('audit log', cause);
+        if (lostOf !== event.change_id) onLost(cause instanceof Error ? cause.message : codeOf(cause));
+        lostOf = event.change_id;
+      }
     },
   };
 }

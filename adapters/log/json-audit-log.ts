@@ -16,7 +16,7 @@ interface JsonAuditLogOptions {
 
 /** Writes each event as one line of JSON. The field `"log":"audit"`, which comes first, tells it from lines of the request log. */
 export function jsonAuditLog(
-  lines: Pick<Lines, 'write' | 'keep' | 'writeRequired'>,
+  lines: Pick<Lines, 'write' | 'writeRequired'>,
   { isRequired, onLost = () => {} }: JsonAuditLogOptions,
 ): AuditLog {
   return {
@@ -31,9 +31,8 @@ export function jsonAuditLog(
           throw fault;
         });
       }
-      // Nobody can take back what a key has done: its line waits for the end of a fault.
-      const isTaken = isOfKey ? lines.keep(line, isRequired ? 'required' : 'others') : lines.write(line);
-      if (!isTaken) onLost();
+      // Nobody can take back what a key has done: nothing waits for its line.
+      if (!lines.write(line, isRequired ? 'required' : 'others')) onLost();
       return DONE;
     },
   };

@@ -1,15 +1,15 @@
-import { close, fstat, fstatSync, write } from 'node:fs';
+import { close, fstat, write } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { HealthCheck, Readiness } from '../../application/ports/health-check.ts';
 import type { LogLoad } from '../../application/ports/telemetry.ts';
-import { codeOf, endsWithinLine, isSlow, READER_RETRY_MS, writeNow } from './write-now.ts';
+import { codeOf, isSlow, READER_RETRY_MS, writeNow } from './write-now.ts';
 
 /** The most that waits: about 10,000 lines. */
 export const BUFFER_BYTES = 4 * 1024 * 1024;
 
-/** What a pipe takes in one piece, so that lines of several processes do not mix (POSIX: PIPE_BUF). A file takes any write in one piece. */
-export const PIPE_BUF_BYTES = 4_096;
+/** When a batch is full. */
 const BATCH_BYTES = 65_536;
 
 /** How long a request waits for its required line, in milliseconds: as long as for a look-up or a verification. */
@@ -27,13 +27,18 @@ const LATE = Object.assign(new Error(`not written within ${REQUIRED_MS} ms`), { 
 const NOTHING = Object.assign(new Error('nothing was written'), { code: 'EIO' });
 const [writeInPool, closeInPool, fstatInPool] = [promisify(write), promisify(close), promisify(fstat)];
 
+/** What to do about lines that cannot be written. */
+export const FIX =
+  'make room on the disk, make the directory again, or repair what reads the lines; no restart is needed';
+
+/** Which lines a line stays in order with. Required ones are written first. */
+type Kind = 'required' | 'others';
+
 /** A line with its line feed. */
 interface Line {
   readonly text: string;
   readonly bytes: number;
-  /** Where it waits. */
-  readonly queue: Line[];
-  isWritten: boolean;
+  readonly kind: Kind;
   /** Called once: without a fault when the line is written. */
   settle?: ((fault?: unknown) => void) | undefined;
 }
@@ -47,16 +52,15 @@ export type AuditChange =
 export interface LineWriterOptions {
   readonly name: 'log' | 'audit log';
   readonly descriptor: number;
+  /** Opens the file once more, for `reopen`, and when it was deleted. Without it, nobody looks whether it was. */
+  readonly openAgain?: () => Promise<number>;
   /** The line that says how many are missing. */
   readonly lossLine: (lines: number) => string;
   readonly onChange?: (change: AuditChange) => void;
 }
 
 /** What writes lines, each given with its line feed. */
-export type Lines = Pick<
-  LineWriter,
-  'write' | 'keep' | 'writeRequired' | 'faultCode' | keyof HealthCheck | keyof LogLoad
->;
+export type Lines = Pick<LineWriter, 'write' | 'writeRequired' | 'faultCode' | keyof HealthCheck | keyof LogLoad>;
 
 /**
  * Writes lines to a file, a pipe or a terminal: required ones first, and each kind in order. A thread of the pool writes, and the event
@@ -68,27 +72,24 @@ export class LineWriter implements HealthCheck, LogLoad {
   readonly name: string;
   readonly bufferedBytesMax = BUFFER_BYTES;
   readonly #options: LineWriterOptions;
-  readonly #required: Line[] = [];
-  readonly #others: Line[] = [];
+  /** The first ones, which a fault has interrupted. */
+  #batch: readonly Line[] = [];
+  readonly #waiting: Readonly<Record<Kind, Line[]>> = { required: [], others: [] };
   #descriptor: number;
-  #batchBytes: number;
   /** Whether what is there ends within a line; undefined: that is to be found out. */
   #isCut: boolean | undefined;
+  /** Whether the file was deleted: what was written to it since is written again. */
+  #isDeleted = false;
+  /** Of `reopen`, if it was called. */
+  #asked: PromiseWithResolvers<void> | undefined;
   #bufferedBytes = 0;
   #lost = 0;
   #reported = 0;
   #state: 'open' | 'closing' | 'closed' = 'open';
-  /** The last fault of the system; undefined while lines can be written. */
+  /** Why lines cannot be written now. */
   #fault: unknown;
-  /** Lines that were written since the file was last seen to have a name. */
-  #unseen = 0;
-  /** The last one of `#required` that was not written in time. */
-  #late: Line | undefined;
-  /** Whether `audit_unavailable` was the last change. */
-  #isUnavailable = false;
   /** Until nothing waits. */
   #running: Promise<void> | undefined;
-  #writing: Promise<unknown> = Promise.resolve();
   /** Ends a pause. */
   #wake = () => {};
 
@@ -96,7 +97,6 @@ export class LineWriter implements HealthCheck, LogLoad {
     this.name = options.name;
     this.#options = options;
     this.#descriptor = options.descriptor;
-    this.#batchBytes = this.#batchBytesOf(options.descriptor);
     process.once('exit', this.#onExit);
   }
 
@@ -112,45 +112,36 @@ export class LineWriter implements HealthCheck, LogLoad {
 
   /** The system's code of the fault, if lines cannot be written now. */
   get faultCode(): string | undefined {
-    const fault = this.#fault ?? (this.#late && LATE);
-    return fault === undefined ? undefined : codeOf(fault);
+    return this.#fault === undefined ? undefined : codeOf(this.#fault);
   }
 
-  /** Always ready: the service works without lines that may be lost. The note says why they are lost now. */
+  /** Always ready: the service works without lines that may be lost. The note says what is wrong. */
   readiness(): Readiness {
-    const slow = this.#lost > this.#reported && 'the disk or the reader is too slow';
-    const cause = this.#fault === undefined ? slow : this.faultCode;
-    if (!cause) return { ready: true };
-    const text = `${this.name === 'log' ? 'log' : 'audit'} lines are lost: ${cause}`;
-    const fix = 'make room on the disk, or repair what reads the lines; no restart is needed';
-    return { ready: true, note: { code: this.faultCode ?? 'slow', text, fix } };
+    const code = this.faultCode;
+    if (code === undefined && this.#lost === this.#reported) return { ready: true };
+    const cause = code === undefined ? 'are lost: the disk or the reader is too slow' : `cannot be written: ${code}`;
+    const text = `${this.name === 'log' ? 'log' : 'audit'} lines ${cause}`;
+    return { ready: true, note: { code: code ?? 'slow', text, fix: FIX } };
   }
 
-  /** Nobody waits for the line. It is lost and counted if writing fails now, or too many wait. Returns whether it is not lost. */
-  write(line: string): boolean {
-    return this.#fault === undefined ? this.keep(line) : this.#lose();
-  }
-
-  /** The same, but a fault does not lose it. @param among the lines that it stays in order with. */
-  keep(line: string, among: 'required' | 'others' = 'others'): boolean {
-    return this.#add(line, among === 'required' ? this.#required : this.#others) !== undefined || this.#lose();
+  /** Nobody waits for the line. It is lost and counted if too many wait; then the result is false. */
+  write(line: string, kind: Kind = 'others'): boolean {
+    return this.#add(line, kind) !== undefined || this.#lose();
   }
 
   /**
    * Resolves when write(2) of the whole line has returned. Rejects with DependencyUnavailable at a fault, and after REQUIRED_MS; the
    * line may be written later nevertheless.
    *
-   * @param among where it waits. Of the others, a late one has no consequence for the next ones.
+   * @param kind of the others, a late one has no consequence for the next ones.
    */
-  writeRequired(text: string, among: 'required' | 'others' = 'required'): Promise<void> {
-    const queue = among === 'required' ? this.#required : this.#others;
+  writeRequired(text: string, kind: Kind = 'required'): Promise<void> {
     return new Promise((resolve, reject) => {
       const refuse = (cause: unknown) => reject(new DependencyUnavailable('audit log', cause));
-      const fault = this.#fault ?? (among === 'required' && this.#late ? LATE : undefined);
-      const line = fault === undefined ? this.#add(text, queue) : undefined;
+      const line = this.#fault === undefined ? this.#add(text, kind) : undefined;
       if (line === undefined) {
         this.#lose();
-        refuse(fault ?? FULL);
+        refuse(this.#fault ?? FULL);
         return;
       }
       // After the events of a process that was stopped: the line may be written.
@@ -164,30 +155,12 @@ export class LineWriter implements HealthCheck, LogLoad {
     });
   }
 
-  /** Whether the file was deleted: what is written to it is lost. Never of a pipe or a device. */
-  async isDeleted(): Promise<boolean> {
-    const [descriptor, unseen] = [this.#descriptor, this.#unseen];
-    const found = await fstatInPool(descriptor).catch((fault: unknown) => {
-      // It was closed meanwhile, for another file.
-      if (descriptor === this.#descriptor) throw fault;
-    });
-    if (found === undefined || descriptor !== this.#descriptor) return false;
-    if (found.isFile() && found.nlink === 0) return true;
-    this.#unseen -= unseen;
-    return false;
-  }
-
-  /** Continues in another file. The lines since the last look are lost if the one before was deleted. Resolves when the one before is closed: not while it is written to, since another file could get its number. */
-  async reopen(descriptor: number, isDeleted = false): Promise<void> {
-    const old = this.#descriptor;
-    if (isDeleted) this.#lost += this.#unseen;
-    this.#unseen = 0;
-    this.#descriptor = descriptor;
-    this.#batchBytes = this.#batchBytesOf(descriptor);
-    this.#isCut = undefined;
+  /** Continues in the file that the path names now, after the write in progress. If it cannot be opened, rejects, and continues in the one before. */
+  reopen(): Promise<void> {
+    this.#asked ??= Promise.withResolvers();
+    this.#start();
     this.#wake();
-    await this.#writing.catch(() => {});
-    await closeInPool(old);
+    return this.#asked.promise;
   }
 
   /** Writes what waits, for CLOSE_MS at most. Later lines are lost. */
@@ -207,7 +180,7 @@ export class LineWriter implements HealthCheck, LogLoad {
   /** The event loop does not run any more. */
   readonly #onExit = (): void => {
     this.#reportLoss();
-    const text = [...this.#required, ...this.#others].map((line) => line.text).join('');
+    const text = this.#lines.map((line) => line.text).join('');
     try {
       if (text !== '')
         writeNow(this.#descriptor, `${this.#isCut === false ? '' : '\n'}${text}`, performance.now() + END_MS);
@@ -216,34 +189,28 @@ export class LineWriter implements HealthCheck, LogLoad {
     }
   };
 
-  /** The programs append to the audit log too. */
-  #batchBytesOf(descriptor: number): number {
-    return this.name === 'log' || fstatSync(descriptor).isFile() ? BATCH_BYTES : PIPE_BUF_BYTES;
+  get #lines(): readonly Line[] {
+    return [...this.#batch, ...this.#waiting.required, ...this.#waiting.others];
   }
 
-  /** Undefined if there is no room. */
-  #add(text: string, queue: Line[]): Line | undefined {
+  /** Undefined if there is no room. For a required line, the newest ones that are not required are lost. */
+  #add(text: string, kind: Kind): Line | undefined {
     const bytes = Buffer.byteLength(text);
-    if (queue === this.#required) this.#makeRoom(bytes);
-    if (this.#state === 'closed' || this.#bufferedBytes + bytes > BUFFER_BYTES) return undefined;
-    this.#start();
-    return this.#push(text, bytes, queue);
-  }
-
-  /** For a required line, the newest ones that are not required are lost. */
-  #makeRoom(bytes: number): void {
-    while (this.#bufferedBytes + bytes > BUFFER_BYTES) {
-      const line = this.#others.pop();
-      if (line === undefined) return;
+    while (kind === 'required' && this.#bufferedBytes + bytes > BUFFER_BYTES) {
+      const line = this.#waiting.others.pop();
+      if (line === undefined) break;
       this.#bufferedBytes -= line.bytes;
       line.settle?.(FULL);
       this.#lose();
     }
+    if (this.#state === 'closed' || this.#bufferedBytes + bytes > BUFFER_BYTES) return undefined;
+    this.#start();
+    return this.#push(text, bytes, kind);
   }
 
-  #push(text: string, bytes: number, queue: Line[]): Line {
-    const line = { text, bytes, queue, isWritten: false };
-    queue.push(line);
+  #push(text: string, bytes: number, kind: Kind): Line {
+    const line = { text, bytes, kind };
+    this.#waiting[kind].push(line);
     this.#bufferedBytes += bytes;
     return line;
   }
@@ -258,38 +225,55 @@ export class LineWriter implements HealthCheck, LogLoad {
   }
 
   async #run(): Promise<void> {
-    // What comes in one turn of the event loop is written together.
+    // What comes in one pass of the event loop is written together.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#state !== 'closed' && (this.#bufferedBytes > 0 || this.#fault !== undefined)) {
-      const descriptor = this.#descriptor;
-      if (this.#isCut === undefined) {
-        const isCut = await endsWithinLine(descriptor);
-        if (descriptor === this.#descriptor) this.#isCut = isCut;
-        continue;
+    while (this.#state !== 'closed' && (this.#bufferedBytes > 0 || this.#fault !== undefined || this.#asked)) {
+      try {
+        if (this.#asked !== undefined || this.#isDeleted) await this.#openAgain();
+        else if (await this.#writeBatch()) this.#recover();
+      } catch (fault) {
+        this.#fail(fault);
+        this.#settleAll(fault);
+        if (this.#state === 'closing') break;
+        await this.#pause(FAULT_RETRY_MS);
       }
-      const batch = this.#takeBatch();
-      // Without lines, a line feed finds out whether a fault is over.
-      const ahead = this.#isCut || batch.length === 0 ? '\n' : '';
-      const data = Buffer.from(ahead + batch.map(({ text }) => text).join(''));
-      const written = await this.#append(descriptor, data);
-      this.#settle(batch, written - ahead.length);
-      if (descriptor === this.#descriptor && written > 0) this.#isCut = data[written - 1] !== LINE_FEED;
-      if (this.#fault === undefined) this.#recover();
-      else if (this.#state === 'closing') break;
-      else await this.#pause(FAULT_RETRY_MS);
     }
     this.#running = undefined;
+    if (this.#state !== 'open') this.#asked?.reject(LATE);
   }
 
-  /** Takes out the first lines: at least one if there is one. */
+  /** Writes the first lines. Returns false if they are to be written to another file, and throws the system's fault. */
+  async #writeBatch(): Promise<boolean> {
+    this.#isCut ??= await endsWithinLine(this.#descriptor);
+    const batch = this.#batch.length > 0 ? this.#batch : this.#takeBatch();
+    this.#batch = [];
+    // Without lines, a line feed finds out whether a fault is over.
+    const ahead = this.#isCut || batch.length === 0 ? '\n' : '';
+    const data = Buffer.from(ahead + batch.map(({ text }) => text).join(''));
+    let written = 0;
+    try {
+      while (written < data.length) {
+        if (this.#asked !== undefined || this.#state === 'closed') return false;
+        written += await this.#append(data.subarray(written));
+      }
+      this.#isDeleted = this.#options.openAgain !== undefined && (await isDeleted(this.#descriptor));
+    } finally {
+      if (written > 0) this.#isCut = data[written - 1] !== LINE_FEED;
+      this.#batch = this.#settle(batch, this.#isDeleted ? 0 : written - ahead.length);
+    }
+    if (this.#isDeleted) this.#options.onChange?.({ event: 'audit_file_deleted' });
+    return !this.#isDeleted;
+  }
+
+  /** Takes out the first lines. */
   #takeBatch(): readonly Line[] {
     const batch: Line[] = [];
-    let room = this.#batchBytes;
-    for (const queue of [this.#required, this.#others]) {
+    let bytes = 0;
+    for (const queue of [this.#waiting.required, this.#waiting.others]) {
       let count = 0;
-      for (const { bytes } of queue) {
-        room -= bytes;
-        if (room < 0 && batch.length + count > 0) break;
+      for (const line of queue) {
+        if (bytes >= BATCH_BYTES) break;
+        bytes += line.bytes;
         count += 1;
       }
       batch.push(...queue.splice(0, count));
@@ -297,51 +281,38 @@ export class LineWriter implements HealthCheck, LogLoad {
     return batch;
   }
 
-  /** Returns how many bytes are written: fewer at a fault, and where the rest belongs to another file. */
-  async #append(descriptor: number, data: Buffer): Promise<number> {
-    let written = 0;
-    while (written < data.length && descriptor === this.#descriptor && this.#state !== 'closed') {
-      const writing = writeInPool(descriptor, data.subarray(written));
-      this.#writing = writing;
-      try {
-        const { bytesWritten } = await writing;
-        // It would not go on either, and must not count as written.
-        if (bytesWritten === 0) throw NOTHING;
-        written += bytesWritten;
-      } catch (fault) {
-        if (!isSlow(fault)) {
-          this.#noteFault(fault);
-          return written;
-        }
-        await this.#pause(READER_RETRY_MS);
-      }
+  /** Returns how many bytes were written: none after a pause for a slow reader. */
+  async #append(data: Buffer): Promise<number> {
+    try {
+      const { bytesWritten } = await writeInPool(this.#descriptor, data);
+      // It would not go on either, and must not count as written.
+      if (bytesWritten === 0) throw NOTHING;
+      return bytesWritten;
+    } catch (fault) {
+      if (!isSlow(fault)) throw fault;
+      await this.#pause(READER_RETRY_MS);
+      return 0;
     }
-    if (written === data.length) this.#fault = undefined;
-    return written;
   }
 
-  /** Of the batch, so many bytes are written. The other lines are the first ones again. */
-  #settle(batch: readonly Line[], written: number): void {
-    let rest = written;
+  /** Of the batch, so many bytes are written. Returns the other lines. */
+  #settle(batch: readonly Line[], written: number): readonly Line[] {
+    let end = 0;
     for (const [index, line] of batch.entries()) {
-      rest -= line.bytes;
+      end += line.bytes;
       // One that lacks only its line feed is written: a line feed comes next.
-      if (rest < -1) {
-        for (const other of batch.slice(index).toReversed()) other.queue.unshift(other);
-        break;
-      }
+      if (end > written + 1) return batch.slice(index);
       this.#bufferedBytes -= line.bytes;
-      line.isWritten = true;
-      this.#unseen += 1;
       line.settle?.();
     }
-    if (this.#fault !== undefined) this.#settleAll(this.#fault);
+    return [];
   }
 
   #settleAll(fault: unknown): void {
-    for (const line of [...this.#required, ...this.#others]) line.settle?.(fault);
+    for (const line of this.#lines) line.settle?.(fault);
   }
 
+  /** A process that has nothing else to do does not wait for its end. */
   #pause(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
@@ -349,34 +320,41 @@ export class LineWriter implements HealthCheck, LogLoad {
     });
   }
 
+  async #openAgain(): Promise<void> {
+    const asked = this.#asked;
+    this.#asked = undefined;
+    try {
+      const old = this.#descriptor;
+      this.#descriptor = (await this.#options.openAgain?.()) ?? old;
+      this.#isCut = undefined;
+      this.#isDeleted = false;
+      if (this.#descriptor !== old) await closeInPool(old);
+      asked?.resolve();
+    } catch (fault) {
+      asked?.reject(fault);
+      if (this.#isDeleted) throw fault;
+    }
+  }
+
   #giveUp(line: Line): void {
     if (line.settle === undefined) return;
-    if (line.queue === this.#required) {
-      this.#late = line;
-      this.#reportFault(LATE);
-    }
+    if (line.kind === 'required') this.#fail(LATE);
     line.settle(LATE);
   }
 
-  #noteFault(fault: unknown): void {
+  #fail(fault: unknown): void {
+    if (this.#fault === undefined) this.#options.onChange?.({ event: 'audit_unavailable', code: codeOf(fault) });
     this.#fault = fault;
-    this.#reportFault(fault);
-  }
-
-  #reportFault(fault: unknown): void {
-    if (!this.#isUnavailable) this.#options.onChange?.({ event: 'audit_unavailable', code: codeOf(fault) });
-    this.#isUnavailable = true;
   }
 
   /** A whole batch was written. */
   #recover(): void {
-    if (this.#late?.isWritten === false) return;
-    this.#late = undefined;
+    const wasUnavailable = this.#fault !== undefined;
+    this.#fault = undefined;
     // Not while the buffer is nearly full: each line about loss would cost another line.
-    if (!this.#isUnavailable && this.#bufferedBytes > BUFFER_BYTES / 2) return;
+    if (!wasUnavailable && this.#bufferedBytes > BUFFER_BYTES / 2) return;
     const lines = this.#reportLoss();
-    if (this.#isUnavailable || lines > 0) this.#options.onChange?.({ event: 'audit_available', lines });
-    this.#isUnavailable = false;
+    if (wasUnavailable || lines > 0) this.#options.onChange?.({ event: 'audit_available', lines });
   }
 
   /** Adds the line that says how many are missing, if there are any. It needs no room. Returns their number. */
@@ -384,7 +362,26 @@ export class LineWriter implements HealthCheck, LogLoad {
     const lines = this.#lost - this.#reported;
     this.#reported = this.#lost;
     const text = lines > 0 ? this.#options.lossLine(lines) : '';
-    if (lines > 0) this.#push(text, Buffer.byteLength(text), this.#others);
+    if (lines > 0) this.#push(text, Buffer.byteLength(text), 'others');
     return lines;
+  }
+}
+
+/** Of a file: it has no name any more. Never of a pipe or a device. */
+async function isDeleted(descriptor: number): Promise<boolean> {
+  const stats = await fstatInPool(descriptor);
+  return stats.isFile() && stats.nlink === 0;
+}
+
+/** Whether an open file ends in the middle of a line, or may do so because it cannot be read. */
+async function endsWithinLine(descriptor: number): Promise<boolean> {
+  try {
+    const stats = await fstatInPool(descriptor);
+    if (!stats.isFile() || stats.size === 0) return false;
+    await using file = await open(`/proc/self/fd/${descriptor}`, 'r');
+    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, stats.size - 1);
+    return buffer[0] !== LINE_FEED;
+  } catch {
+    return true;
   }
 }

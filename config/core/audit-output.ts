@@ -3,12 +3,11 @@ import type { Feature } from '../feature.ts';
 
 /** Opens the audit log. */
 export function auditOutput(core: Core): Feature {
-  const { checks, reopen, watch, measured, ...audit } = core.resolve(PARTS.auditOutput);
+  const { checks, reopen, measured, ...audit } = core.resolve(PARTS.auditOutput);
   const log = core.resolve(PARTS.log);
   return {
     checks,
     close: () => audit.close(),
-    ...(watch && { prepare: watch }),
     ...(reopen && {
       reload: () =>
         reopen().then(

@@ -37,7 +37,7 @@ export function manageClients(
     if (kept !== undefined) return failure(kept);
     const checkRule = readRuleCheck(environment, readTextFile);
     if (!checkRule.ok) return checkRule;
-    const audit = await openProgramAudit(environment, streams.stderr);
+    const audit = openProgramAudit(environment, streams.stderr);
     if (!audit.ok) return audit;
     const database = databaseOf(environment, readTextFile);
     if (!database.ok) return database;

@@ -20,7 +20,7 @@ export function manageKeys(
   async function open() {
     const database = databaseOf(environment, readTextFile);
     if (!database.ok) return database;
-    const audit = await openProgramAudit(environment, streams.stderr);
+    const audit = openProgramAudit(environment, streams.stderr);
     if (!audit.ok) return audit;
     const { openKeyRing } = await openPrograms(database.value);
     const recorder = new RecordChanges(audit.value, keyChangeEvents);

@@ -1,6 +1,5 @@
 import type { TerminalStreams } from '../../adapters/cli/terminal.ts';
-import { openAuditFile, programChangeLog } from '../../adapters/log/audit-file.ts';
-import { endsWithinLine } from '../../adapters/log/write-now.ts';
+import { programChangeLog } from '../../adapters/log/audit-output.ts';
 import { currentOperator, RandomIdGenerator, SystemClock } from '../../adapters/system/system.ts';
 import { writeForPeople } from '../../adapters/system/write-for-people.ts';
 import type { ChangeLog } from '../../application/ports/change-log.ts';
@@ -12,7 +11,7 @@ import { CORE_GROUPS } from '../settings/settings.ts';
 
 /** The streams of a program, such as those of the process. */
 export interface ProgramStreams extends TerminalStreams {
-  /** Audit lines without a file are written to its descriptor, at once. */
+  /** Audit lines without a file are written to its descriptor. */
   readonly stderr: TerminalStreams['stderr'] & { readonly fd: number };
 }
 
@@ -33,22 +32,24 @@ function changeLogForPeople(stderr: ProgramStreams['stderr']): ChangeLog {
 }
 
 /** What a program needs to record the changes that it makes, to AUDIT_FILE or to standard error: standard output has its output. A terminal gets less. */
-export async function openProgramAudit(
+export function openProgramAudit(
   environment: Environment,
   stderr: ProgramStreams['stderr'],
-): Promise<Result<RecordChangesParts, string>> {
+): Result<RecordChangesParts, string> {
   const read = readEnvironment(CORE_GROUPS.audit, ['AUDIT_'], environment);
   if (!read.ok) return failure(read.problem.map(inWords).join('\n'));
   const { AUDIT_FILE: path, AUDIT_REQUIRED: isRequired } = read.value;
   const isForPeople = path === undefined && !isRequired && stderr.isTTY === true;
+  const clock = new SystemClock();
   const changeLog = isForPeople
     ? changeLogForPeople(stderr)
     : programChangeLog({
-        open: () => (path === undefined ? stderr.fd : openAuditFile(path)),
-        isCut: path !== undefined && (await endsWithinLine(path)),
-        base: currentOperator(),
+        path,
+        standardError: stderr.fd,
         isRequired,
+        base: currentOperator(),
+        clock,
         onLost: (reason) => writeForPeople(stderr, `The change could not be recorded in the audit log: ${reason}\n`),
       });
-  return success({ changeLog, clock: new SystemClock(), ids: new RandomIdGenerator() });
+  return success({ changeLog, clock, ids: new RandomIdGenerator() });
 }

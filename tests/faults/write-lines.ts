@@ -12,13 +12,18 @@ const LINES_MAX = 20_000;
 
 const [path = '', first = '0', kind = ''] = process.argv.slice(2);
 const lossLine = (lines: number) => `lost ${lines}\n`;
-const lines = new LineWriter({ name: kind === 'log' ? 'log' : 'audit log', descriptor: openAuditFile(path), lossLine });
+const lines = new LineWriter({
+  name: kind === 'log' ? 'log' : 'audit log',
+  descriptor: openAuditFile(path),
+  openAgain: () => openAuditFileAgain(path),
+  lossLine,
+});
 const end = Number(first) + LINES_MAX;
 let number = Number(first);
 let isOver = false;
 
 process.on('SIGHUP', async () => {
-  await lines.reopen(await openAuditFileAgain(path));
+  await lines.reopen();
   writeSync(1, 'reopened\n');
 });
 process.on('SIGTERM', async () => {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import {
   closeSync,
   constants,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readFileSync,
@@ -15,13 +16,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual as isEqual } from 'node:util';
 import { afterAll, afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { openAuditFile, openAuditFileAgain, programChangeLog } from '../../../adapters/log/audit-file.ts';
-import { openAudit } from '../../../adapters/log/audit-output.ts';
+import { openAuditFile, openAuditFileAgain } from '../../../adapters/log/audit-file.ts';
+import { openAudit, programChangeLog } from '../../../adapters/log/audit-output.ts';
 import { auditLine, jsonAuditLog } from '../../../adapters/log/json-audit-log.ts';
 import { createJsonLog, openLogLines } from '../../../adapters/log/json-log.ts';
-import { type AuditChange, BUFFER_BYTES, LineWriter, PIPE_BUF_BYTES } from '../../../adapters/log/line-writer.ts';
+import { type AuditChange, BUFFER_BYTES, LineWriter } from '../../../adapters/log/line-writer.ts';
 import { shortLine } from '../../../adapters/log/short-line.ts';
-import { endsWithinLine } from '../../../adapters/log/write-now.ts';
+import { codeOf } from '../../../adapters/log/write-now.ts';
 import type { AuditEvent } from '../../../application/ports/audit-log.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import { describeAuditLog, ISSUED } from '../../contracts/audit-log.ts';
@@ -56,7 +57,8 @@ describe('line writers', () => {
   function writerTo(descriptor: number): LineWriter {
     const onChange = (change: AuditChange) => changes.push(change);
     const lossLine = (count: number) => `lost ${count}\n`;
-    const lines = new LineWriter({ name: 'audit log', descriptor, onChange, lossLine });
+    const openAgain = () => openAuditFileAgain(path);
+    const lines = new LineWriter({ name: 'audit log', descriptor, openAgain, onChange, lossLine });
     opened.push(lines);
     return lines;
   }
@@ -71,7 +73,7 @@ describe('line writers', () => {
   const outcomeOf = (line: Promise<void>) =>
     line.then(
       () => 'written',
-      (fault: unknown) => (fault instanceof DependencyUnavailable ? `unavailable: ${Object(fault.cause).code}` : 'bug'),
+      (fault: unknown) => (fault instanceof DependencyUnavailable ? `unavailable: ${codeOf(fault.cause)}` : 'bug'),
     );
 
   /** Reads the pipe until nothing waits. */
@@ -91,10 +93,9 @@ describe('line writers', () => {
       const all = Array.from({ length: 5_000 }, (_, number) => `${number} ${'\u{20ac}'.repeat(number % 300)}\n`);
       const required: Promise<void>[] = [];
       const isRequired = (line: string) => Number(line.split(' ')[0]) % 3 === 0;
-      for (const [number, line] of all.entries()) {
+      for (const line of all) {
         if (isRequired(line)) required.push(lines.writeRequired(line));
-        else if (number % 3 === 1) lines.write(line);
-        else lines.keep(line);
+        else lines.write(line);
       }
       await Promise.all(required);
       expect(content().startsWith(all.filter(isRequired).join(''))).toBe(true);
@@ -134,27 +135,6 @@ describe('line writers', () => {
       const read = content().split(/(?<=\n)/);
       // A writer that looks while another one writes sees a line without its end, and begins its own line.
       expect(read.filter((line) => line !== '\n').toSorted()).toEqual(expected.toSorted());
-    });
-
-    it('to a pipe are written in pieces that the system keeps together', async () => {
-      const [lines, others] = [
-        writerTo(pipe.writer),
-        writerTo(openSync(pipe.path, constants.O_WRONLY | constants.O_NONBLOCK)),
-      ];
-      const all: string[] = [];
-      for (let number = 0; number < 3_000; number += 1) {
-        all.push(`a${number} ${'a'.repeat(number % 400)}\n`, `b${number} ${'b'.repeat(number % 700)}\n`);
-        lines.write(all.at(-2) ?? '');
-        others.write(all.at(-1) ?? '');
-      }
-      const parts: string[] = [];
-      await until(() => {
-        parts.push(pipe.read());
-        return lines.bufferedBytes + others.bufferedBytes === 0;
-      }, 'everything is read');
-      const read = [...parts, pipe.read()].join('').split(/(?<=\n)/);
-      expect(read.toSorted()).toEqual(all.toSorted());
-      expect(read.filter((line) => line.startsWith('a'))).toEqual(all.filter((line) => line.startsWith('a')));
     });
 
     it('of a log are not lost while their reader is fast, although one pass of the event loop makes many', async () => {
@@ -210,7 +190,7 @@ describe('line writers', () => {
       const read = (await drain(lines)).trim().split('\n');
       expect(read).toHaveLength(2);
       expect(JSON.parse(read[1] ?? '')).toMatchObject({ scope: expect.stringMatching(/^scope scope .*…$/) });
-      for (const line of read) expect(Buffer.byteLength(line) + 1).toBeLessThanOrEqual(PIPE_BUF_BYTES);
+      for (const line of read) expect(Buffer.byteLength(line) + 1).toBeLessThanOrEqual(4_096);
     });
 
     it('of a log stay one line on every terminal, whatever an id contains, and keep it', () => {
@@ -235,21 +215,23 @@ describe('line writers', () => {
   });
 
   describe('while the disk is full', () => {
-    it('lines that nobody waits for are lost and counted, except for those before; then one line says how many', async () => {
+    it('lines that nobody waits for are kept up to the bound, and the others counted; then one line says how many', async () => {
       const lines = writerTo(openAuditFile('/dev/full'));
       lines.write('one\n');
       await until(() => lines.faultCode !== undefined, 'the fault is known');
       expect(lines.readiness()).toMatchObject({
         ready: true,
-        note: { code: 'ENOSPC', text: 'audit lines are lost: ENOSPC' },
+        note: { code: 'ENOSPC', text: 'audit lines cannot be written: ENOSPC' },
       });
-      expect([lines.write('two\n'), lines.keep('of a key\n'), lines.write('three\n')]).toEqual([false, true, false]);
-      expect(lines.linesLost).toBe(2);
-      await lines.reopen(openAuditFile(path));
+      const count = Math.floor((BUFFER_BYTES - 4) / LINE.length);
+      for (let number = 0; number < count; number += 1) expect(lines.write(LINE)).toBe(true);
+      expect([lines.write(LINE), lines.write(LINE)]).toEqual([false, false]);
+      expect([lines.linesLost, lines.bufferedBytes]).toEqual([2, 4 + count * LINE.length]);
+      await lines.reopen();
       await written(lines);
-      expect(lines.write('four\n')).toBe(true);
+      expect(lines.write('last\n')).toBe(true);
       await written(lines);
-      expect(content()).toBe('one\nof a key\nlost 2\nfour\n');
+      expect(content()).toBe(`one\n${LINE.repeat(count)}lost 2\nlast\n`);
       expect(lines.readiness()).toEqual({ ready: true });
       expect(changes).toEqual([
         { event: 'audit_unavailable', code: 'ENOSPC' },
@@ -263,7 +245,7 @@ describe('line writers', () => {
       expect(await Promise.all(together)).toEqual(Array(3).fill('unavailable: ENOSPC'));
       expect(await outcomeOf(lines.writeRequired('4\n'))).toBe('unavailable: ENOSPC');
       expect(lines.linesLost).toBe(1);
-      await lines.reopen(openAuditFile(path));
+      await lines.reopen();
       await until(() => lines.faultCode === undefined, 'lines can be written');
       await lines.writeRequired('5\n');
       expect(content()).toBe('1\n2\n3\nlost 1\n5\n');
@@ -277,19 +259,6 @@ describe('line writers', () => {
       pipe.openReader();
       await until(() => lines.faultCode === undefined, 'lines can be written again');
       expect(await drain(lines)).toBe('one\nlost 1\n');
-    });
-
-    it('keeps events of keys up to the bound', async () => {
-      const lines = writerTo(openAuditFile('/dev/full'));
-      lines.keep(LINE);
-      await until(() => lines.faultCode !== undefined, 'the fault is known');
-      const count = Math.floor(BUFFER_BYTES / LINE.length);
-      for (let number = 1; number < count + 3; number += 1) lines.keep(LINE);
-      expect(lines.linesLost).toBe(3);
-      expect(lines.bufferedBytes).toBe(count * LINE.length);
-      await lines.reopen(openAuditFile(path));
-      await written(lines);
-      expect(content()).toBe(`${LINE.repeat(count)}lost 3\n`);
     });
   });
 
@@ -383,7 +352,7 @@ describe('line writers', () => {
         expect(await outcomeOf(lines.writeRequired('three\n'))).toBe('unavailable: ETIMEDOUT');
         expect(await second).toBe('unavailable: ETIMEDOUT');
         expect(lines.faultCode).toBe('ETIMEDOUT');
-        lines.keep('of a key\n');
+        lines.write('of a key\n');
         const read = await drain(lines);
         expect(read.trim().split(/\s+/)).toEqual(['one', 'two', 'of', 'a', 'key', 'lost', '1']);
         await until(() => lines.faultCode === undefined, 'lines can be written again');
@@ -424,7 +393,7 @@ describe('line writers', () => {
         renameSync(path, `${path}.${turn}`);
         files.unshift(`${path}.${turn}`);
         for (let count = 0; count < 200; count += 1) lines.write(`${number++} ${LINE}`);
-        await lines.reopen(openAuditFile(path));
+        await lines.reopen();
       }
       await Promise.all(required);
       await written(lines);
@@ -447,7 +416,7 @@ describe('line writers', () => {
       const lines = writerTo(pipe.writer);
       const required = lines.writeRequired('one\n');
       lines.write('two\n');
-      await lines.reopen(openAuditFile(path));
+      await lines.reopen();
       await required;
       await written(lines);
       expect(content()).toBe('one\ntwo\n');
@@ -458,12 +427,46 @@ describe('line writers', () => {
       const lines = writerTo(openSync(pipe.path, constants.O_WRONLY));
       const one = outcomeOf(lines.writeRequired('one\n'));
       await one;
-      const reopened = lines.reopen(openAuditFile(path));
-      lines.keep('two\n');
+      const reopened = lines.reopen();
+      lines.write('two\n');
       await until(() => pipe.read().endsWith('one\n'), 'the first line is read');
       await reopened;
       await written(lines);
       expect(content()).toBe('two\n');
+    });
+
+    it('goes on in the file before where the new one cannot be opened', async () => {
+      const lines = writerTo(openAuditFile(path));
+      await lines.writeRequired('one\n');
+      renameSync(folder, `${folder}-moved`);
+      await expect(lines.reopen()).rejects.toThrow('its directory does not exist');
+      await lines.writeRequired('two\n');
+      renameSync(`${folder}-moved`, folder);
+      expect([content(), lines.faultCode]).toEqual(['one\ntwo\n', undefined]);
+    });
+
+    it('comes by itself where the file was deleted, and no line is lost', async () => {
+      const lines = writerTo(openAuditFile(path));
+      await lines.writeRequired('one\n');
+      rmSync(path);
+      await lines.writeRequired('two\n');
+      lines.write('three\n');
+      await written(lines);
+      expect(content()).toBe('two\nthree\n');
+      expect(changes).toEqual([{ event: 'audit_file_deleted' }]);
+    });
+
+    it('is tried until it is possible where its directory was deleted, and who needs a line is refused until then', async () => {
+      const lines = writerTo(openAuditFile(path));
+      rmSync(folder, { recursive: true });
+      lines.write('one\n');
+      await until(() => lines.faultCode === 'ENOENT', 'the fault is known');
+      expect(await outcomeOf(lines.writeRequired('two\n'))).toBe('unavailable: ENOENT');
+      mkdirSync(folder);
+      await until(() => lines.faultCode === undefined, 'the file is there again');
+      await written(lines);
+      expect(content()).toBe('one\nlost 1\n');
+      expect(changes.map(({ event }) => event)).toEqual(['audit_file_deleted', 'audit_unavailable', 'audit_available']);
     });
   });
 
@@ -484,7 +487,7 @@ describe('line writers', () => {
       pipe.closeReader();
       lines.write('one\n');
       await until(() => lines.faultCode !== undefined, 'the fault is known');
-      lines.write('two\n');
+      await outcomeOf(lines.writeRequired('two\n'));
       pipe.openReader();
       await lines.close();
       expect(pipe.read()).toBe('one\nlost 1\n');
@@ -635,46 +638,36 @@ describe('audit files', () => {
   });
 
   describe('the changes that a program records', () => {
+    const clock = new FixedClock(1_800_000_000);
     const event = { event: 'change_unconfirmed', at: 1_800_000_000, change_id: 'an-id' } as const;
+    const ended = { event: 'directory_key_ended', key_id: 'a', ends_at: 1, at: 1, database_role: undefined } as const;
+    const parts = { standardError: 2, base: { os_user: 'alice' }, isRequired: true, clock, onLost: () => {} };
 
     it.each(['', 'a whole line\n', 'the beginning of a li'])(
       'stand on lines of their own, behind %j',
       async (before) => {
         writeFileSync(path, before);
-        const isCut = await endsWithinLine(path);
-        const open = () => openAuditFile(path);
-        const log = programChangeLog({ open, isCut, base: { os_user: 'alice' }, isRequired: true, onLost: () => {} });
-        log.record(event);
-        log.record(event);
+        const log = programChangeLog({ ...parts, path });
+        await log.record(event);
+        await log.record(event);
         const lines = readFileSync(path, 'utf8').split('\n');
         const line = expect.stringMatching(/^\{"log":"audit",.*"os_user":"alice","event":"change_unconfirmed",.*\}$/);
         expect(lines).toEqual([...(before === '' ? [] : [before.trim()]), line, line, '']);
       },
     );
 
-    it('are lost together after the first line that cannot be written, which is said once', () => {
+    it('that cannot be written are said once for each change if they are optional', async () => {
       const reasons: string[] = [];
-      const open = () => openSync('/dev/full', 'w');
       const onLost = (reason: string) => reasons.push(reason);
-      const log = programChangeLog({ open, isCut: false, base: {}, isRequired: false, onLost });
-      const ended = { event: 'directory_key_ended', key_id: 'a', ends_at: 1, at: 1, database_role: undefined } as const;
-      for (const change_id of ['one', 'one', 'two']) log.record({ ...ended, change_id });
-      expect(reasons).toHaveLength(2);
+      const log = programChangeLog({ ...parts, path: '/dev/full', isRequired: false, onLost });
+      for (const change_id of ['one', 'one', 'two']) await log.record({ ...ended, change_id });
+      expect(reasons).toEqual(Array(2).fill(expect.stringContaining('ENOSPC')));
     });
 
-    it('wait a second for a slow reader, but those of one change no longer than a minute', () => {
-      let now = 0;
-      const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
-      const given: number[] = [];
-      const append = (_descriptor: number, _line: string, giveUpAt: number) => void given.push(giveUpAt);
-      const parts = { open: () => 0, isCut: false, base: {}, isRequired: true, onLost: () => {}, append };
-      const log = programChangeLog(parts);
-      const ended = { event: 'directory_key_ended', key_id: 'a', ends_at: 1, at: 1, database_role: undefined } as const;
-      for (now of [0, 59_500, 70_000]) log.record({ ...ended, change_id: 'one' });
-      log.record({ event: 'change_unconfirmed', at: 1, change_id: 'one' });
-      log.record({ ...ended, change_id: 'two' });
-      expect(given).toEqual([1_000, 60_000, 60_000, 71_000, 71_000]);
-      clock.mockRestore();
+    it('are refused if they are required, except for one that may not have been made', async () => {
+      const log = programChangeLog({ ...parts, path: '/dev/full' });
+      await expect(log.record({ ...ended, change_id: 'one' })).rejects.toThrow(DependencyUnavailable);
+      await log.record({ ...event, change_id: 'one' });
     });
   });
 });
