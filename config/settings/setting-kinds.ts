@@ -70,17 +70,6 @@ export function wholeNumber(least: number, most: number) {
     .meta({ values });
 }
 
-export function isHttpUrl(value: string): boolean {
-  const url = URL.parse(value);
-  return (
-    url !== null &&
-    ['http:', 'https:'].includes(url.protocol) &&
-    url.username === '' &&
-    url.password === '' &&
-    !/[#\s]/.test(value)
-  );
-}
-
 /**
  * Ranges of addresses, separated by commas. An address alone is a range of one; a range of all addresses is a mistake.
  */

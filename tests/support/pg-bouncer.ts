@@ -19,11 +19,6 @@ function minorVersion(): number {
   return Number(minor);
 }
 
-/** Settings with which each version loses prepared statements in transaction mode. Before 1.21 there is no such setting. */
-export function losingStatements(): Readonly<Record<string, string>> {
-  return keepsStatements() ? { max_prepared_statements: '0' } : {};
-}
-
 /** Whether the installed version can keep prepared statements in transaction mode. */
 export function keepsStatements(): boolean {
   return isInstalled('pgbouncer') && minorVersion() >= 21;

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type Koa from 'koa';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { RequestLine } from '../../../application/ports/telemetry.ts';
@@ -55,6 +56,8 @@ export interface ExchangeParts extends ParserErrorParts {
   readonly clientAddress?: ClientAddress;
   /** Called once with each exchange that ends in a refusal, which is answered when it resolves. Must not reject. */
   readonly onRefusal?: (exchange: Exchange) => Promise<void>;
+  /** Called before the response to a client that has authenticated, unless it is a refusal. */
+  readonly onServed?: (socket: Socket) => void;
 }
 
 /**
@@ -78,7 +81,7 @@ export interface ExchangeParts extends ParserErrorParts {
  * @param uncounted paths that the load limit does not count.
  */
 export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): Koa.Middleware<ExchangeState> {
-  const { ids, log, metrics, load, rejectionDelay, clientAddress = connectionAddress, onRefusal } = parts;
+  const { ids, log, metrics, load, rejectionDelay, clientAddress = connectionAddress, onRefusal, onServed } = parts;
   const { responsePacing = new ResponsePacing() } = parts;
   const enters: (ctx: Exchange) => boolean =
     uncounted.size === 0 ? (ctx) => load.enter(ctx.state) : (ctx) => uncounted.has(ctx.path) || load.enter(ctx.state);
@@ -103,7 +106,8 @@ export function exchange(parts: ExchangeParts, uncounted: ReadonlySet<string>): 
     // The rest of a body that nobody reads may arrive after the response.
     dropHead(ctx);
     const { socket } = ctx.req;
-    const { refusal, tokenId, isRepeated } = ctx.state;
+    const { refusal, clientId, tokenId, isRepeated } = ctx.state;
+    if (refusal === undefined && clientId !== undefined) onServed?.(socket);
     const delayMs = refusal === undefined ? 0 : Math.max(rejectionDelay.delayMs(socket), refusal.delayMs ?? 0);
     if (delayMs > 0) await hold(ctx, rejectionDelay, () => rejectionDelay.wait(delayMs));
     const kind = refusal && isRepeated ? 'repeated refusal' : tokenId === undefined ? 'other' : 'token';

@@ -19,7 +19,7 @@ export const HTTP_TIMEOUTS = {
   keepAliveMs: 65_000,
   /** For a response of which the client reads nothing, while it sends nothing. Checked that often: the connection ends before twice as long. */
   unreadMs: 30_000,
-  /** How long a connection is idle before it gives way to a new one; after a success longer, so that no good client notices a flood. */
+  /** How long a connection is idle before it gives way to a new one; that of a client that was served longer, so that no good client notices a flood. */
   idleMs: { stranger: 1_000, served: 10_000 },
   /** How often the limits of the header section and of the request are checked. */
   checkEveryMs: 1_000,
@@ -84,7 +84,7 @@ export class HttpServer {
   readonly #connections = new Map<Duplex, Connection>();
   /** The connections in a handshake, which count too, by their addresses: Node.js does not say which socket a TLSSocket was. */
   readonly #handshakes = new Map<string, Socket>();
-  /** The connections that wait for their client, the longest first: after a success, and all others. */
+  /** The connections that wait for their client, the longest first: of clients that were served, and all others. */
   readonly #idle = { served: new Map<Socket, Idle>(), stranger: new Map<Socket, Idle>() };
   readonly #idleMs: HttpTimeouts['idleMs'];
   readonly #connectionsMax: number;
@@ -92,7 +92,11 @@ export class HttpServer {
   #retired = false;
 
   constructor({ timeouts, connectionsMax = CONNECTIONS_MAX, tls, ...parts }: HttpServerParts) {
-    this.#handle = createApplication(parts).callback();
+    const onServed = (socket: Socket) => {
+      const connection = this.#connections.get(socket);
+      if (connection !== undefined) connection.isServed = true;
+    };
+    this.#handle = createApplication({ ...parts, onServed }).callback();
     this.#connectionsMax = connectionsMax;
     this.#idleMs = timeouts.idleMs;
     const options = {
@@ -204,12 +208,13 @@ export class HttpServer {
     this.#endIdle(request.socket);
     connection.request = request;
     connection.response = response;
+    connection.isServed = false;
     response.once('close', () => {
       if (connection.response !== response) return;
       connection.response = undefined;
       if (request.complete) connection.request = undefined;
       if (request.complete && !request.socket.destroyed) {
-        this.#startIdle(request.socket, response.statusCode === 200 ? 'served' : 'stranger');
+        this.#startIdle(request.socket, connection.isServed ? 'served' : 'stranger');
       }
     });
     if (this.#retired) response.shouldKeepAlive = false;

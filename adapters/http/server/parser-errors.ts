@@ -22,6 +22,8 @@ export interface Connection {
   response?: ServerResponse | undefined;
   /** Whether the client has sent a request before this response, which is the last one then. */
   isRefused?: boolean;
+  /** Whether the latest response was a success of a client that had authenticated. */
+  isServed?: boolean;
 }
 
 export interface ParserErrorParts {
