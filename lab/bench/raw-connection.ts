@@ -28,9 +28,10 @@ export class RawConnection implements Disposable {
   }
 
   /** Resolves when the connection is open: no measured time includes opening it. */
-  async open(localAddress = '127.0.0.1'): Promise<void> {
+  async open(localAddress?: string): Promise<void> {
     if (this.#socket !== undefined) return;
-    const socket = connect({ port: this.#port, host: '127.0.0.1', localAddress });
+    // Ports of a chosen address are not used again for a minute, and searching for a free one takes long.
+    const socket = connect({ port: this.#port, host: '127.0.0.1', ...(localAddress && { localAddress }) });
     socket.setNoDelay(true);
     socket.setEncoding('latin1');
     await once(socket, 'connect');
