@@ -233,7 +233,7 @@ describe('a client that does not finish its handshake', () => {
 
   it('counts as a connection, gives way to a new one, and does not hold up the end; nor does one that sends no request', async () => {
     const tls = new TlsTermination({ ...parts, read: () => certificate });
-    const timeouts = { ...HTTP_TIMEOUTS, idleMs: { stranger: 0, served: 0 } };
+    const timeouts = { ...HTTP_TIMEOUTS, idleMs: { stranger: 0, begun: 0, served: 0 } };
     const server = createHttpServer([], { tls, connectionsMax: 2, timeouts });
     const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
     const silent = connectPlain(port, '127.0.0.1').on('error', () => {});

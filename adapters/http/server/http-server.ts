@@ -19,8 +19,11 @@ export const HTTP_TIMEOUTS = {
   keepAliveMs: 65_000,
   /** For a response of which the client reads nothing, while it sends nothing. Checked that often: the connection ends before twice as long. */
   unreadMs: 30_000,
-  /** How long a connection is idle before it gives way to a new one; that of a client that was served longer, so that no good client notices a flood. */
-  idleMs: { stranger: 1_000, served: 10_000 },
+  /**
+   * How long a connection waits for its client before it gives way to a new one: without a request, with one that has begun to arrive, and of a
+   * client that was served, so that no good client notices a flood.
+   */
+  idleMs: { stranger: 1_000, begun: 2_000, served: 10_000 },
   /** How often the limits of the header section and of the request are checked. */
   checkEveryMs: 1_000,
 };
@@ -39,7 +42,7 @@ const LAST_RESPONSES_MS = 1_000;
 interface Idle {
   /** Milliseconds of `performance.now()`. */
   readonly since: number;
-  /** What the client had sent before. */
+  /** What the client had sent by then. */
   readonly bytesRead: number;
 }
 
@@ -69,6 +72,7 @@ export interface HttpServerParts extends ApplicationParts {
  * | is accepted (listening-sockets.ts) | | beyond `connectionsMax`, one that has been idle for `idleMs` is closed; if none has, this one |
  * | is in the handshake of TLS | #handshakes, #idle | it ends, or the connection is closed after its `handshakeTimeout` |
  * | has no request | #connections, #idle | a request begins; before the first one 408 after `headersMs`, after others it is closed after `keepAliveMs` |
+ * | has one that has not arrived | #connections, #idle `begun` | it arrives; 408 after `headersMs` or `requestMs` |
  * | has a request without a response | #connections, `response` | the response is sent; an error of the parser is answered (parser-errors.ts) |
  * | has a further request before that (`isRefused`) | as before | closed behind the response, or at the next request |
  *
@@ -84,8 +88,12 @@ export class HttpServer {
   readonly #connections = new Map<Duplex, Connection>();
   /** The connections in a handshake, which count too, by their addresses: Node.js does not say which socket a TLSSocket was. */
   readonly #handshakes = new Map<string, Socket>();
-  /** The connections that wait for their client, the longest first: of clients that were served, and all others. */
-  readonly #idle = { served: new Map<Socket, Idle>(), stranger: new Map<Socket, Idle>() };
+  /** The connections that wait for their client, the longest first. A request that has arrived may still be among the begun ones. */
+  readonly #idle = {
+    stranger: new Map<Socket, Idle>(),
+    begun: new Map<Socket, Idle>(),
+    served: new Map<Socket, Idle>(),
+  };
   readonly #idleMs: HttpTimeouts['idleMs'];
   readonly #connectionsMax: number;
   #dropped = 0;
@@ -206,6 +214,7 @@ export class HttpServer {
       return;
     }
     this.#endIdle(request.socket);
+    this.#startIdle(request.socket, 'begun');
     connection.request = request;
     connection.response = response;
     connection.isServed = false;
@@ -214,6 +223,7 @@ export class HttpServer {
       connection.response = undefined;
       if (request.complete) connection.request = undefined;
       if (request.complete && !request.socket.destroyed) {
+        this.#endIdle(request.socket);
         this.#startIdle(request.socket, connection.isServed ? 'served' : 'stranger');
       }
     });
@@ -242,18 +252,17 @@ export class HttpServer {
     this.#endIdle(socket);
   }
 
-  #startIdle(socket: Socket, as: keyof HttpTimeouts['idleMs']): void {
-    this.#idle[as].set(socket, { since: performance.now(), bytesRead: socket.bytesRead });
+  #startIdle(socket: Socket, as: keyof HttpTimeouts['idleMs'], since = performance.now()): void {
+    this.#idle[as].set(socket, { since, bytesRead: socket.bytesRead });
   }
 
   #endIdle(socket: Socket): void {
-    this.#idle.served.delete(socket);
-    this.#idle.stranger.delete(socket);
+    for (const kind of Object.values(this.#idle)) kind.delete(socket);
   }
 
-  /** Closes a connection that has been idle for long, if there is one. */
+  /** Closes a connection that has waited for its client for long, if there is one. */
   #closeIdle(): boolean {
-    return this.#closeIdleOf('stranger') || this.#closeIdleOf('served');
+    return this.#closeIdleOf('stranger') || this.#closeIdleOf('begun') || this.#closeIdleOf('served');
   }
 
   #closeIdleOf(kind: keyof HttpTimeouts['idleMs']): boolean {
@@ -261,8 +270,12 @@ export class HttpServer {
     for (const [socket, { since, bytesRead }] of this.#idle[kind]) {
       if (since > latest) return false;
       this.#idle[kind].delete(socket);
-      // What has begun to arrive has its own time limits.
-      if (socket.bytesRead !== bytesRead) continue;
+      if (kind === 'begun') {
+        if (this.#connections.get(socket)?.request?.complete) continue;
+      } else if (socket.bytesRead !== bytesRead) {
+        this.#startIdle(socket, 'begun', kind === 'stranger' ? since : performance.now());
+        continue;
+      }
       this.#forget(socket);
       this.#forgetHandshake(connectionOf(socket));
       socket.destroy();

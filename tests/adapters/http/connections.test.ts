@@ -247,7 +247,7 @@ describe('the server', () => {
         const exchange = openRawExchange(port);
         if (text !== '') exchange.write(text);
         await until(() => server.load.connections + server.load.dropped > connections + dropped, 'it is accepted');
-        const isAnswered = text !== '' && text !== ask('/held');
+        const isAnswered = text.endsWith('\r\n\r\n') && text !== ask('/held');
         await until(() => !isAnswered || exchange.received().length > 0, 'the request is answered');
         return exchange;
       };
@@ -255,7 +255,7 @@ describe('the server', () => {
     }
 
     it('closes the connections beyond its limit at once while none has been idle for long, and counts them', async () => {
-      const { server, port, ask, open, begun } = await serverForTwo({ stranger: 0, served: 60_000 });
+      const { server, port, ask, open, begun } = await serverForTwo({ stranger: 0, begun: 60_000, served: 60_000 });
       const busy = [await open(ask('/held')), await open(ask('/good'))];
       await until(() => begun() === 1, 'one is busy');
       expect(await sendRaw(port, ask('/'))).toBe('');
@@ -267,7 +267,7 @@ describe('the server', () => {
     });
 
     it('closes the connection that has been idle longest for a new one, those of strangers first', async () => {
-      const { server, port, ask, open } = await serverForTwo({ stranger: 0, served: 0 });
+      const { server, port, ask, open } = await serverForTwo({ stranger: 0, begun: 60_000, served: 0 });
       const served = await open(ask('/good'));
       const refused = await open(ask('/'));
       expect(await sendRaw(port, ask('/', 'Connection: close\r\n'))).toMatch(/^HTTP\/1.1 401 /);
@@ -286,7 +286,7 @@ describe('the server', () => {
     });
 
     it('lets a caller in while others open idle connections as fast as they can', async () => {
-      const { server, port, ask, open } = await serverForTwo({ stranger: 0, served: 60_000 });
+      const { server, port, ask, open } = await serverForTwo({ stranger: 0, begun: 60_000, served: 60_000 });
       const floods = ['', ask('/'), ask('/public')];
       for (let count = 0; count < 30; count += 1) await open(floods[count % 3]);
       expect(await sendRaw(port, ask('/', 'Connection: close\r\n'))).toMatch(/^HTTP\/1.1 401 /);
@@ -294,8 +294,28 @@ describe('the server', () => {
       await server.close(0, () => {});
     });
 
-    it('closes no connection on which a request has begun to arrive', async () => {
-      const { server, port, ask, open } = await serverForTwo({ stranger: 0, served: 0 });
+    it.each([
+      ['header section', 'POST /held HTTP/1.1\r\nHost: x\r\n'],
+      ['body', 'POST /held HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx'],
+    ])('lets a caller in while others send their %s byte by byte', async (_what, text) => {
+      const { server, port, ask, open } = await serverForTwo({ stranger: 0, begun: 0, served: 60_000 });
+      for (let count = 0; count < 20; count += 1) await open(text);
+      expect(await sendRaw(port, ask('/', 'Connection: close\r\n'))).toMatch(/^HTTP\/1.1 401 /);
+      await server.close(0, () => {});
+    });
+
+    it('closes no connection whose request has arrived, however long it takes', async () => {
+      const { server, port, ask, open, begun } = await serverForTwo({ stranger: 0, begun: 0, served: 60_000 });
+      const held = [await open(ask('/held')), await open(ask('/held'))];
+      await until(() => begun() === 2, 'both have begun');
+      expect(await sendRaw(port, ask('/'))).toBe('');
+      expect(held.map((exchange) => exchange.isClosed())).toEqual([false, false]);
+      for (const exchange of held) exchange.end();
+      await server.close(0, () => {});
+    });
+
+    it('closes no connection on which a request has just begun to arrive', async () => {
+      const { server, port, ask, open } = await serverForTwo({ stranger: 0, begun: 60_000, served: 0 });
       const begun = await open(ask('/'));
       begun.write(ask('/').slice(0, 9));
       // What was sent before is read before a connection that begins after it.
