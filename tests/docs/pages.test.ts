@@ -105,6 +105,17 @@ describe('the documents', () => {
   });
 });
 
+describe('docs/how-a-token-is-issued.md', () => {
+  it('has a row for each feature', () => {
+    const [, table = ''] = textOf('docs/how-a-token-is-issued.md').split('| feature | turned on by |\n|---|---|\n');
+    const named = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
+      cell.split(', '),
+    );
+    const files = readdirSync(join(ROOT, 'config/features')).map((file) => file.replace('.ts', ''));
+    expect(named.toSorted()).toEqual(files.toSorted());
+  });
+});
+
 describe('npm run docs', () => {
   const files = generatedFiles();
 
