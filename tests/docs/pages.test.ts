@@ -1,5 +1,5 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { auditLine, type LostLines } from '../../adapters/log/json-audit-log.ts';
@@ -106,6 +106,19 @@ describe('the documents', () => {
 });
 
 describe('docs/how-a-token-is-issued.md', () => {
+  it('says of each folder what it is for, unless it is that of a feature or program', () => {
+    const page = textOf('docs/how-a-token-is-issued.md');
+    const [, table = ''] = page.split('| folder | is for |');
+    const rows = table.split('\n\n')[0] ?? '';
+    const features = readdirSync(join(ROOT, 'config/features')).map((file) => file.replace('.ts', ''));
+    const ofOthers = [...features, 'clients-program', 'keys-program', 'doctor'];
+    const folders = globSync('{domain,application,adapters,config}/**/*.*', { cwd: ROOT })
+      .map(dirname)
+      .filter((path) => !ofOthers.includes(basename(path)));
+    expect(folders).toContain('adapters/http/server');
+    expect(folders.filter((path) => !rows.includes(`\`${path}/\``))).toEqual([]);
+  });
+
   it('has a row for each feature', () => {
     const [, table = ''] = textOf('docs/how-a-token-is-issued.md').split('| feature | turned on by |\n|---|---|\n');
     const named = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
