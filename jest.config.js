@@ -31,9 +31,7 @@ const ALONE = [
 export const common = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
-  transform: {
-    '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2024', parser: { syntax: 'typescript' } }, sourceMaps: 'inline' }],
-  },
+  transform: { '^.+\\.ts$': '<rootDir>/tests/support/strip-types.mjs' },
 };
 
 /** The suites of a name that can be chosen with --selectProjects. */
