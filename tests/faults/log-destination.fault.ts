@@ -54,7 +54,8 @@ describe('the service whose standard output is', () => {
     await using service = await startServiceOn(pipe.writer);
     pipe.closeReader();
     const issued: unknown[] = [];
-    const issue = async () => issued.push((await requestToken(service.url, DEMO_TOKEN_REQUEST)).headers['x-request-id']);
+    const issue = async () =>
+      issued.push((await requestToken(service.url, DEMO_TOKEN_REQUEST)).headers['x-request-id']);
     await issue();
     await service.untilNote('log lines cannot be written: EPIPE');
     await issue();
