@@ -39,7 +39,6 @@ export class TlsTermination implements Dependency {
   readonly #looks: PeriodicTask;
   #server: Server | undefined;
   #current: ServerCertificate;
-  #found: string | undefined;
   #problem: string | undefined;
   #failed = 0;
 
@@ -48,7 +47,7 @@ export class TlsTermination implements Dependency {
     this.#current = parts.first;
     this.options = { ...contextOf(parts.first), handshakeTimeout: HANDSHAKE_MS, ALPNProtocols: ['http/1.1'] };
     this.#looks = new PeriodicTask(async () => {
-      this.#look('again');
+      this.reload();
       return parts.lookEveryMs ?? LOOK_EVERY_MS;
     });
   }
@@ -73,7 +72,23 @@ export class TlsTermination implements Dependency {
   }
 
   /** Reads the files now. Never throws. */
-  readonly reload = (): void => this.#look('at once');
+  readonly reload = (): void => {
+    const read = this.#parts.read();
+    const before = this.#problem;
+    if (!read.ok) {
+      this.#problem = `${read.problem.join('; ')}; the certificate from before is used`;
+      if (this.#problem !== before) {
+        this.#parts.onChange({ event: 'tls_certificate_unusable', problem: this.#problem });
+      }
+      return;
+    }
+    this.#problem = undefined;
+    const { chain, key } = read.value;
+    const isSame = chain === this.#current.chain && key === this.#current.key;
+    if (!isSame) this.#server?.setSecureContext(contextOf(read.value));
+    this.#current = read.value;
+    if (!isSame || before !== undefined) this.#report();
+  };
 
   readiness(): Readiness {
     const fix = 'write a valid certificate and its key to the files; they are read again without a restart';
@@ -84,25 +99,6 @@ export class TlsTermination implements Dependency {
 
   async close(): Promise<void> {
     this.#looks.close();
-  }
-
-  /** The two files are replaced one after the other, so that a problem counts when it is found again. */
-  #look(counts: 'at once' | 'again'): void {
-    const read = this.#parts.read();
-    const found = read.ok ? undefined : `${read.problem.join('; ')}; the certificate from before is used`;
-    const isCertain = counts === 'at once' || found === undefined || found === this.#found;
-    const before = this.#problem;
-    this.#found = found;
-    if (isCertain) this.#problem = found;
-    if (read.ok) {
-      const { chain, key } = read.value;
-      const isSame = chain === this.#current.chain && key === this.#current.key;
-      if (!isSame) this.#server?.setSecureContext(contextOf(read.value));
-      this.#current = read.value;
-      if (!isSame || before !== undefined) this.#report();
-    } else if (this.#problem !== undefined && this.#problem !== before) {
-      this.#parts.onChange({ event: 'tls_certificate_unusable', problem: this.#problem });
-    }
   }
 
   #inspect(): readonly Finding[] {

@@ -263,7 +263,7 @@ describe('a client that does not finish its handshake', () => {
     });
   });
 
-  it('finds changed files by itself, and reports a problem only when it lasts', async () => {
+  it('finds changed files by itself, and says once that they do not fit each other', async () => {
     const changes: string[] = [];
     let read: ReturnType<typeof readServerCertificate> = certificate;
     let looks = 0;
@@ -278,7 +278,6 @@ describe('a client that does not finish its handshake', () => {
     });
     await termination.attach(createServer(termination.options));
     const [otherChain, otherKey] = textsOf(authority.issue('DNS:auth.test'));
-    // The first look at a certificate without its key is not enough.
     read = readServerCertificate(otherChain, key);
     const at = looks;
     await until(() => looks > at + 3, 'it has looked again');
