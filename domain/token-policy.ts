@@ -110,10 +110,8 @@ export class TokenPolicy {
 
   /** RFC 9068 section 2.2: `client_id`, and `scope` as RFC 8693 section 4.2 has it. */
   #profileClaims(registration: ClientRegistration, scope: Scope): Pick<AccessTokenClaims, 'client_id' | 'scope'> {
-    const { profile, scopeClaim } = this.#options;
-    if (profile !== undefined && TYPES[profile] !== undefined)
-      return { client_id: registration.clientId, scope: scope.toString() };
-    return scopeClaim === 'array' ? { scope: scope.toArray() } : {};
+    if (this.type !== undefined) return { client_id: registration.clientId, scope: scope.toString() };
+    return this.#options.scopeClaim === 'array' ? { scope: scope.toArray() } : {};
   }
 }
 

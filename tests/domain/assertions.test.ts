@@ -36,6 +36,15 @@ describe('ClientAssertion', () => {
     expect(JSON.stringify(assertion.value)).not.toContain('c2ln');
   });
 
+  it.each([
+    ['read write', 'read write'],
+    [['read'], undefined],
+    [1, undefined],
+  ])('reads the requested scopes as one text, and ignores others: %j', (scope, expected) => {
+    const read = ClientAssertion.parse(compact(HEADER, { ...CLAIMS, scope }));
+    expect(read.ok && read.value.claims.scope).toBe(expected);
+  });
+
   it('reads several audiences, and claims without an issuer', () => {
     const assertion = ClientAssertion.parse(compact(HEADER, { sub: 'client', aud: ['a', 'b'], exp: 1 }));
     expect(assertion.ok && assertion.value.claims).toEqual({ sub: 'client', aud: ['a', 'b'], exp: 1 });

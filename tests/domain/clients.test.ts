@@ -3,8 +3,13 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type ClientDetails, DETAILS_MAX, hasExpired, NO_DETAILS, withoutEmpty } from '../../domain/client-details.ts';
+import { CLIENT_FIELDS, NO_FIELDS, recordedFieldsOf } from '../../domain/client-fields.ts';
 import { ClientRegistration, describeProblem, FIELD_MAX_LENGTH } from '../../domain/client-registration.ts';
 import {
+  CREDENTIALS_BYTES_MAX,
+  columnsOf,
+  documentIn,
+  excessOf,
   hasWeakSecret,
   readConditions,
   readKeys,
@@ -344,6 +349,84 @@ describe('details', () => {
         { ok: false, problem: expect.stringContaining('private or a symmetric key') },
       ]);
       for (const jwks of [undefined, null, [JWK], { keys: JWK }]) expect(readKeys({ jwks })).toEqual([]);
+    });
+
+    it('gives the keys of one name alone, where an assertion has a kid', () => {
+      const [one, other] = [
+        { ...JWK, kid: 'one' },
+        { ...newKey(), kid: 'other' },
+      ];
+      const kidsOf = (kid?: string) =>
+        readKeys({ jwks: { keys: [one, other, JWK] } }, kid).map((read) => Object(read).value.kid);
+      expect([kidsOf(), kidsOf('one'), kidsOf('none')]).toEqual([['one', 'other', undefined], ['one'], []]);
+    });
+
+    it('is put together from its two columns, and refused where a field is in the wrong one', () => {
+      const { credentials, details } = columnsOf(DETAILS);
+      expect(Object.keys(credentials)).toEqual(['secrets', 'jwks', 'federated_subjects']);
+      expect(documentIn(credentials, details)).toEqual({ ok: true, value: DETAILS });
+      for (const [field, inCredentials, inDetails] of [
+        ['secrets', {}, { secrets: [] }],
+        ['resources', { resources: [] }, {}],
+        ['owner', { owner: 'a' }, {}],
+      ] as const) {
+        const problem = `${field} is in the wrong one of the columns credentials and details`;
+        expect(documentIn(inCredentials, inDetails)).toEqual({ ok: false, problem });
+      }
+      for (const [inCredentials, inDetails] of [
+        [null, {}],
+        [{}, [1]],
+        ['a', {}],
+      ] as const) {
+        expect(documentIn(inCredentials, inDetails)).toEqual({ ok: false, problem: 'must be an object' });
+      }
+    });
+
+    it('has credentials of at most 6 KiB of UTF-8, of which the longest field is named', () => {
+      const subjectsOf = (length: number) => [{ issuer: 'i', subject: 'é'.repeat(length), claims: {} }];
+      const bytes = Buffer.byteLength(JSON.stringify({ secrets: [SECRET], federated_subjects: subjectsOf(0) }));
+      const most = Math.floor((CREDENTIALS_BYTES_MAX - bytes) / 2);
+      const sizeOf = (length: number) =>
+        excessOf({ secrets: [SECRET], federated_subjects: subjectsOf(length), owner: 'x'.repeat(9_000) });
+      expect(sizeOf(most)).toBeUndefined();
+      expect(sizeOf(most + 1)).toEqual({ field: 'federated_subjects', bytes: bytes + 2 * (most + 1) });
+    });
+
+    it('is recorded without the values of claims', () => {
+      expect(recordedFieldsOf(NO_FIELDS)).toStrictEqual({
+        claims: [],
+        token_lifetime_seconds: null,
+        grant_types: null,
+        audiences: null,
+        owner: null,
+      });
+      expect(recordedFieldsOf(DETAILS)).toStrictEqual({
+        claims: ['tenant', 'groups'],
+        token_lifetime_seconds: 60,
+        grant_types: ['jwt-bearer'],
+        audiences: ['https://api.example/v1'],
+        owner: 'team-a',
+      });
+    });
+
+    it('has 1 to 50 different audiences of 1 to 2,000 characters that can be seen, or none', () => {
+      const ruleOf = (audiences: unknown) => CLIENT_FIELDS.audiences.ruleOf(audiences);
+      const texts = Array.from({ length: 51 }, (_, n) => `https://${n}.example`);
+      for (const good of [null, ['a'], texts.slice(1), ['a'.repeat(2_000)]]) expect(ruleOf(good)).toBeUndefined();
+      for (const bad of [
+        [],
+        texts,
+        ['a'.repeat(2_001)],
+        [''],
+        [1],
+        ['a', 'a'],
+        ['a\u200b'],
+        'a',
+        { 0: 'a' },
+        undefined,
+      ]) {
+        expect(ruleOf(bad)).toBe('must be an array of 1 to 50 different texts');
+      }
     });
 
     it('gives the resources, but for those whose scopes nobody can read', () => {

@@ -8,8 +8,9 @@ import {
   describeProblem,
 } from '../../domain/client-registration.ts';
 import { CLOCK_OFFSET_SECONDS_MAX, clockWindow } from '../../domain/clock-offset.ts';
-import { type RefusalReason, refused } from '../../domain/refusal.ts';
+import { type RefusalReason, refused, refusedGrant } from '../../domain/refusal.ts';
 import { Scope } from '../../domain/scope.ts';
+import { defectOf, isActive, isRevoked, mayKnow } from '../../domain/token-activity.ts';
 import { readTokenKey } from '../../domain/token-key.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
 import { REGISTERED, SCOPE_ROWS } from '../support/scopes-of-one-api.ts';
@@ -106,6 +107,49 @@ function registrationOf(fields: Partial<ClientRegistrationFields>): ClientRegist
   return made.value;
 }
 
+describe('the activity of a token', () => {
+  const CLAIMS: AccessTokenClaims = { iss: 'i', sub: 's', aud: 'a', iat: 100, nbf: 100, exp: 200, jti: 'j' };
+  const SITUATION = { issuer: 'i', now: 150, leewaySeconds: 5 };
+
+  it.each([
+    ['in its time', {}, undefined],
+    ['of another issuer', { issuer: 'i/' }, 'token_issuer_foreign'],
+    ['in the last second of the leeway', { now: 204 }, undefined],
+    ['behind it', { now: 205 }, 'token_expired'],
+    ['in the first second of the leeway', { now: 95 }, undefined],
+    ['before it', { now: 94 }, 'token_not_yet_valid'],
+  ])('depends on issuer and time: %s', (_name, more, defect) => {
+    expect(defectOf(CLAIMS, { ...SITUATION, ...more })).toBe(defect);
+  });
+
+  it.each([
+    ['a stranger', { clientId: 'x' }, false],
+    ['a client with other scopes and audiences', { clientId: 'x', scopes: ['read'], audiences: ['b', 'A'] }, false],
+    ['its client', { clientId: 's' }, true],
+    ['the client that it is for', { clientId: 'a' }, true],
+    ['who serves what it is for', { clientId: 'x', audiences: ['b', 'a'] }, true],
+    ['who has the scope for all tokens', { clientId: 'x', scopes: ['read', 'introspect'] }, true],
+  ])('is told to those who may know it: %s', (_name, by, may) => {
+    expect(mayKnow(CLAIMS, { scopes: [], audiences: [], ...by }, 'introspect')).toBe(may);
+    expect(mayKnow({ ...CLAIMS, aud: ['c', 'a'] }, { scopes: [], audiences: [], ...by }, 'introspect')).toBe(may);
+  });
+
+  it.each([
+    [{ isRevoked: false, issuedUntil: undefined }, false],
+    [{ isRevoked: true, issuedUntil: undefined }, true],
+    [{ isRevoked: false, issuedUntil: 99 }, false],
+    [{ isRevoked: false, issuedUntil: 100 }, true],
+  ])('ends when it is revoked, alone or with all up to its second: %j', (state, expected) => {
+    expect(isRevoked(CLAIMS, state)).toBe(expected);
+  });
+
+  it('ends with the registration of its client, and while that is disabled', () => {
+    const registered = registrationOf({ clientId: 's', scope: 'read' });
+    const disabled = registrationOf({ clientId: 's', clientSecret: '!x' });
+    expect([undefined, registered, disabled].map((one) => isActive(one))).toEqual([false, true, false]);
+  });
+});
+
 describe('TokenPolicy', () => {
   const scopeText = fc
     .uniqueArray(fc.constantFrom('read', 'write', 'admin', 'a', 'b'), { minLength: 1 })
@@ -163,6 +207,26 @@ describe('TokenPolicy', () => {
         shown: 'https://b.example',
       },
     });
+  });
+
+  it('grants its own audience as a resource to every client if that is switched on, and no other one', () => {
+    const client = registrationOf({ clientId: 'c', scope: 'read' });
+    const grantOf = (more: object, resource: string) =>
+      new TokenPolicy({ issuer: 'i', lifetimeSeconds: 1, scopeClaim: 'absent', ...more }).grant(client, undefined, [
+        resource,
+      ]);
+    const audience = 'https://own.example';
+    expect(grantOf({ audience, namesAudience: true }, audience)).toMatchObject({
+      ok: true,
+      value: { resources: [audience] },
+    });
+    for (const [more, resource] of [
+      [{ audience, namesAudience: true }, 'https://other.example'],
+      [{ audience, namesAudience: false }, audience],
+      [{ audience }, audience],
+      [{ namesAudience: true }, audience],
+    ] as const)
+      expect(grantOf(more, resource)).toMatchObject({ ok: false, problem: { reason: 'resource_not_registered' } });
   });
 
   it('says whether the resource or the registration lacks the scope', () => {
@@ -353,6 +417,15 @@ describe('refusal', () => {
       expect(refused(reason).problem).toStrictEqual({ code, reason });
     },
   );
+
+  it('is invalid_grant in place of invalid_client where the assertion is the grant, with the same reason', () => {
+    expect(refusedGrant(refused('client_unknown', 'c')).problem).toEqual({
+      code: 'invalid_grant',
+      reason: 'client_unknown',
+      clientId: 'c',
+    });
+    expect(refusedGrant(refused('scope_malformed')).problem).toEqual(refused('scope_malformed').problem);
+  });
 
   it('names the client for the log, if there is one', () => {
     const { ok, problem } = refused('secret_wrong', 'c');
