@@ -7,6 +7,7 @@ import type { FederatedSubject } from '../../domain/client-details.ts';
 import { type IssuerPreset, presetOf } from '../../domain/federated-jwt/issuer-preset.ts';
 import { isTrustDomain, trustDomainOf } from '../../domain/federated-jwt/spiffe-id.ts';
 import { type TrustedIssuer, TrustedIssuers } from '../../domain/federated-jwt/trusted-issuers.ts';
+import { refusalOfKeyAssertion } from '../../domain/private-key-jwt/key-assertion-rules.ts';
 import { algorithmsOf, readPublicJwk } from '../../domain/public-jwk.ts';
 import { anyText } from '../support/any-text.ts';
 
@@ -172,6 +173,62 @@ describe('ClientAssertion', () => {
       }),
       { numRuns: 1_000 },
     );
+  });
+});
+
+describe('an assertion that a client has signed', () => {
+  const NOW = 1_800_000_000;
+  const CLAIMS = { iss: 'client', sub: 'client', aud: 'https://auth.example', exp: NOW + 300, jti: 'one' };
+  const POLICY = { audiences: ['https://auth.example', 'https://own.example/'], maxLifetimeSeconds: 300 };
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+  function refusalOf(use: 'client' | 'grant', claims: object, header: object = {}, clientId?: string) {
+    const text = `${encode({ alg: 'ES256', ...header })}.${encode({ ...CLAIMS, ...claims })}.c2ln`;
+    const assertion = ClientAssertion.parse(text);
+    if (!assertion.ok) throw new Error(assertion.problem);
+    return refusalOfKeyAssertion(assertion.value, { ...POLICY, use, now: NOW, clientId });
+  }
+
+  it.each([
+    ['the issuer as its audience', {}],
+    ['the issuer with a slash', { aud: ['https://auth.example/'] }],
+    ['another audience of the service without its slash', { aud: 'https://own.example' }],
+    ['a jti of 255 characters', { jti: 'x'.repeat(255) }],
+    ['a clock that is half a minute slow', { exp: NOW - 29 }],
+    ['a clock that is half a minute fast', { exp: NOW + 330, iat: NOW + 30, nbf: NOW + 30 }],
+  ])("is accepted, as a client's and as a grant, with %s", (_name, claims) => {
+    expect([refusalOf('client', claims), refusalOf('grant', claims)]).toEqual([undefined, undefined]);
+  });
+
+  it.each([
+    ['assertion_issuer_untrusted', { iss: 'another' }],
+    ['assertion_malformed', { iss: 'a\nb', sub: 'a\nb' }],
+    ['assertion_malformed', { jti: 'x'.repeat(256) }],
+    ['assertion_audience_wrong', { aud: 'https://auth.example/oauth2/token' }],
+    ['assertion_audience_wrong', { aud: ['https://auth.example', 'https://other.example'] }],
+    ['assertion_audience_wrong', { aud: 'https://auth.example//' }],
+    ['assertion_expired', { exp: NOW - 30 }],
+    ['assertion_lifetime_too_long', { exp: NOW + 331 }],
+    ['assertion_not_yet_valid', { nbf: NOW + 31 }],
+    ['assertion_not_yet_valid', { iat: NOW + 31 }],
+  ])("is refused, as a client's and as a grant: %s %j", (reason, claims) => {
+    expect([refusalOf('client', claims), refusalOf('grant', claims)]).toEqual([reason, reason]);
+  });
+
+  it('may be without a jti, and may not name itself the authentication of a client, as a grant', () => {
+    const [without, typ] = [{ jti: undefined }, { typ: 'client-authentication+jwt' }];
+    expect([refusalOf('client', without), refusalOf('grant', without)]).toEqual(['assertion_malformed', undefined]);
+    expect([refusalOf('client', {}, typ), refusalOf('grant', {}, typ)]).toEqual([undefined, 'assertion_type_refused']);
+    for (const use of ['client', 'grant'] as const) {
+      expect(refusalOf(use, {}, { typ: 'application/JWT' })).toBeUndefined();
+      expect(refusalOf(use, {}, { typ: 'at+jwt' })).toBe('assertion_type_refused');
+      expect(refusalOf(use, {}, { alg: 'HS256' })).toBe('assertion_algorithm_refused');
+    }
+  });
+
+  it('must not contradict the client_id of the request', () => {
+    expect(refusalOf('client', {}, {}, 'client')).toBeUndefined();
+    expect(refusalOf('client', {}, {}, 'another')).toBe('assertion_client_contradictory');
   });
 });
 
