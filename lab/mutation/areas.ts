@@ -14,6 +14,9 @@ const RULES = { tests: ['domain', 'application'], scoreMin: 90 };
 /** They decide what a command changes, and are tested from the command line too, with a database. */
 const PROGRAMS = ['application/clients-program', 'application/keys-program'];
 const PROGRAM_TESTS = ['clients-apply', 'clients-moving', 'keys-program'].map((name) => `adapters/cli/${name}`);
+/** What callers of the management API, of introspection and of revocation get is tested over HTTP. */
+const BY_CALLERS = ['admin-api', 'introspect-token.ts', 'revoke-token.ts'].map((name) => `application/${name}`);
+const CALLERS_TESTS = ['admin-api', 'introspection'].map((name) => `adapters/http/${name}`);
 const HTTP_TESTS = [
   ...['connections', 'operator', 'parsing', 'token-endpoint'].map((name) => `adapters/http/${name}`),
   'hostile/hostile-requests-over-tls',
@@ -29,7 +32,8 @@ const DATABASE_HEALTH = {
 const AREAS: readonly Area[] = [
   { paths: ['domain'], ...RULES },
   // CI compares the meanings of reasons with docs/reasons.md, which shows them.
-  { paths: ['application'], without: ['application/refusal-meanings.ts', ...PROGRAMS], ...RULES },
+  { paths: ['application'], without: ['application/refusal-meanings.ts', ...PROGRAMS, ...BY_CALLERS], ...RULES },
+  { paths: BY_CALLERS, ...RULES, tests: [...RULES.tests, ...CALLERS_TESTS] },
   { paths: PROGRAMS, ...RULES, tests: [...RULES.tests, ...PROGRAM_TESTS] },
   { paths: ['adapters/secrets'], tests: ['adapters/secrets'], scoreMin: 85 },
   { paths: ['adapters/jwt'], tests: ['adapters/jwt'], scoreMin: 85 },

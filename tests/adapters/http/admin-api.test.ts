@@ -43,6 +43,7 @@ interface StorageUnderTest {
   readonly settings: Readonly<Record<string, string>>;
   /** Where the table last_used is. */
   runOnUses(sql: string): Promise<unknown>;
+  runOnClients(sql: string): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -51,13 +52,15 @@ const STORAGES: readonly (readonly [name: string, create: () => Promise<StorageU
     'SQLite',
     async () => {
       const file: SqliteFile = await createSqliteFile();
+      const run = async (path: string, sql: string) => {
+        const database = new DatabaseSync(path);
+        database.exec(sql);
+        database.close();
+      };
       return {
         settings: { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: file.path },
-        async runOnUses(sql) {
-          const keys = new DatabaseSync(`${file.path}.keys`);
-          keys.exec(sql);
-          keys.close();
-        },
+        runOnUses: (sql) => run(`${file.path}.keys`, sql),
+        runOnClients: (sql) => run(file.path, sql),
         close: () => file.remove(),
       };
     },
@@ -72,6 +75,7 @@ const STORAGES: readonly (readonly [name: string, create: () => Promise<StorageU
       return {
         settings: { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: url, ...PATIENT },
         runOnUses: (sql) => database.query(sql),
+        runOnClients: (sql) => database.query(sql),
         close: () => database.drop(),
       };
     },
@@ -201,6 +205,39 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
     expect(await tokenStatus('full', 'an-old-secret-of-it')).toBe(401);
   });
 
+  it('revokes the tokens of a client that it removes, also if the id comes back, and not of one that it changes', async () => {
+    const client_secret = await bcrypt.hash('a-secret-that-comes-back', 4);
+    const isActive = async (token: string) => {
+      const form = { token, client_id: 'back', client_secret: 'a-secret-that-comes-back' };
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+      const body = String(new URLSearchParams(form));
+      return (await send(service.url, '/oauth2/introspect', { method: 'POST', headers, body })).json()['active'];
+    };
+    const get = () => getAccessToken(service.url, 'back', 'a-secret-that-comes-back');
+    await put('portal', 'back', { ...CLIENT, client_secret });
+    const first = await get();
+    expect((await put('portal', 'back', { ...CLIENT, client_name: 'B', client_secret }, ANY)).status).toBe(200);
+    expect(await isActive(first)).toBe(true);
+    await as('portal', 'DELETE', '/clients/back', undefined, ANY);
+    expect((await put('portal', 'back', { ...CLIENT, client_secret })).status).toBe(201);
+    expect(await isActive(first)).toBe(false);
+  });
+
+  it('leaves a client alone whose row nobody can read, but for its removal by who may do everything', async () => {
+    await put('portal', 'broken', CLIENT);
+    await storage.runOnClients(`update clients set credentials = '{"owner":"x"}' where client_id = 'broken'`);
+    expect((await show('broken')).json()).toMatchObject({ state: 'broken', problem: expect.any(String) });
+    const statusesOf = async (who: string) => [
+      (await put(who, 'broken', CLIENT, ANY)).status,
+      (await as(who, 'POST', '/clients/broken/secrets')).status,
+      (await as(who, 'DELETE', '/clients/broken/secrets/x')).status,
+    ];
+    expect(await statusesOf('portal')).toEqual([403, 403, 403]);
+    expect(await statusesOf('root')).toEqual([409, 409, 404]);
+    expect((await as('portal', 'DELETE', '/clients/broken', undefined, ANY)).status).toBe(403);
+    expect((await as('root', 'DELETE', '/clients/broken', undefined, ANY)).status).toBe(204);
+  });
+
   it('asks for the state that is replaced, and of two writers one wins', async () => {
     expect((await put('portal', 'two', CLIENT, {})).status).toBe(428);
     expect((await put('portal', 'two', CLIENT, ANY)).status).toBe(412);
@@ -267,7 +304,7 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
     for (const id of ids) expect((await put('portal', id, { ...CLIENT, resources })).status).toBe(201);
     const listed: string[] = [];
     const sizes: number[] = [];
-    for (let path: unknown = '/clients?after=long&limit=60'; path !== undefined && listed.length < ids.length; ) {
+    for (let path: unknown = '/clients?after=long&limit=110'; path !== undefined && listed.length < ids.length; ) {
       const { clients, next } = (await as('reader', 'GET', String(path))).json();
       const page = (clients as { client_id: string }[]).map(({ client_id }) => client_id);
       sizes.push(page.length);
@@ -368,6 +405,13 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
       'client_name',
       'scope',
       'claims',
+    ]);
+    const issuer = 'https://token.actions.githubusercontent.com';
+    const rule = { issuer, subject: 'repo:octo-org/octo-repo:ref:refs/heads/main', claims: { '/a': 'b' } };
+    const wide = await put('portal', 'bad', { ...CLIENT, federated_subjects: [rule] });
+    expect([wide.status, wide.json()['errors']]).toEqual([
+      422,
+      [{ path: 'federated_subjects.0', code: 'rule_too_wide', text: expect.stringContaining('/repository_id') }],
     ]);
     const secret = await as('portal', 'POST', '/clients/portal/secrets', { expires_at: 1_000 });
     expect([secret.status, secret.json()['errors']]).toEqual([

@@ -331,6 +331,14 @@ describe('without TOKEN_REVOCATION', () => {
 });
 
 describe('a token', () => {
+  it('has no scope in introspection where tokens have none', async () => {
+    const environment = { ...ON, TOKEN_PROFILE: 'default' };
+    await using service = await startServiceUnderTest({ environment, clients: CLIENTS });
+    const token = await getAccessToken(service.url, 'caller', GOOD_SECRET);
+    const response = (await introspect(service.url, { token, ...credentialsOf('caller') })).json();
+    expect([response['active'], 'scope' in response]).toEqual([true, false]);
+  });
+
   it('is inactive when it has expired, and before its time', async () => {
     const clock = new FixedClock();
     await using service = await startServiceUnderTest({
