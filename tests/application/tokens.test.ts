@@ -13,7 +13,9 @@ import type { KeyProvider } from '../../application/ports/key-provider.ts';
 import { costsIn, followCosts } from '../../application/storage-figures.ts';
 import { TokenSigner } from '../../application/token-signer.ts';
 import { type AccessTokenClaims, scopesOf, TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
-import type { ClientRegistrationFields } from '../../domain/client-registration.ts';
+import { ClientRegistration, type ClientRegistrationFields } from '../../domain/client-registration.ts';
+import { type Refusal, refused } from '../../domain/refusal.ts';
+import { type Result, success } from '../../domain/result.ts';
 import { Scope } from '../../domain/scope.ts';
 import { TokenPolicy, type TokenPolicyOptions } from '../../domain/token-policy.ts';
 import { A_CALLER } from '../support/a-caller.ts';
@@ -116,6 +118,91 @@ describe('tokens that are issued', () => {
 
   const scopeToken = fc.string({ unit: fc.constantFrom(...'abcXYZ019!#:./[]~-_'), minLength: 1, maxLength: 8 });
   const scopeTokens = fc.uniqueArray(scopeToken, { minLength: 1, maxLength: 6 });
+
+  describe('IssueToken with an assertion as the grant', () => {
+    const compact = (claims: object) =>
+      ['{"alg":"ES256"}', JSON.stringify(claims), 'x'].map((part) => Buffer.from(part).toString('base64url')).join('.');
+    const OWN = { iss: CLIENT.clientId, sub: CLIENT.clientId, aud: 'a', exp: NOW + 60 };
+    const registrationOf = (more: object = {}) => {
+      const registration = ClientRegistration.of({ ...CLIENT, id: '1', scope: 'read write', ...more });
+      if (!registration.ok) throw new Error('no registration');
+      return registration.value;
+    };
+
+    /** A use case that accepts each assertion, or refuses it. */
+    function issueBy(
+      outcome: Result<ClientRegistration, Refusal> | undefined,
+      beside?: Result<ClientRegistration, Refusal>,
+    ) {
+      const issueToken = new IssueToken({
+        authenticateClient: { execute: async () => beside ?? refused('secret_wrong') },
+        authenticateGrant: outcome && { execute: async () => outcome },
+        policy: new TokenPolicy(POLICY),
+        signer: new TokenSigner(keys),
+        clock: new FixedClock(NOW),
+        ids: new RandomIdGenerator(),
+        auditLog: new InMemoryAuditLog(),
+      });
+      return (claims: object = OWN, more: Partial<TokenRequest> = {}) =>
+        issueToken.execute({
+          grant: 'jwt-bearer',
+          credentials: { type: 'jwt-bearer', assertion: compact(claims) },
+          resources: [],
+          caller: A_CALLER,
+          ...more,
+        });
+    }
+    const granted = async (outcome: ReturnType<ReturnType<typeof issueBy>>) => {
+      const { ok, ...rest } = await outcome;
+      const { scope, isScopeRequested } = Object('value' in rest && rest.value);
+      return [ok, scope, isScopeRequested];
+    };
+
+    it.each<readonly [string, object, Partial<TokenRequest>, string, boolean]>([
+      ['none', OWN, {}, 'read write', false],
+      ['the parameter', OWN, { scope: 'read' }, 'read', true],
+      ['its own claim', { ...OWN, scope: 'write' }, {}, 'write', true],
+      ['the parameter rather than the claim', { ...OWN, scope: 'write' }, { scope: 'read' }, 'read', true],
+      ['none by an empty claim', { ...OWN, scope: '' }, {}, 'read write', false],
+      [
+        'none by the claim of a platform',
+        { ...OWN, iss: 'https://issuer.example', scope: 'write' },
+        {},
+        'read write',
+        false,
+      ],
+    ])('requests scopes by %s', async (_what, claims, more, scope, isScopeRequested) => {
+      const issue = issueBy(success(registrationOf()));
+      expect(await granted(issue(claims, more))).toEqual([true, scope, isScopeRequested]);
+    });
+
+    it('is for a client that may use the grant, and says no more than of a wrong assertion', async () => {
+      const refusal = { ok: false, problem: { code: 'invalid_grant', clientId: CLIENT.clientId } };
+      const details = { grant_types: ['client_credentials'] };
+      expect(await issueBy(success(registrationOf(details)))()).toMatchObject(refusal);
+      expect(await issueBy(refused('assertion_signature_wrong', CLIENT.clientId))()).toMatchObject(refusal);
+      expect(await issueBy(success(registrationOf({ grant_types: ['jwt-bearer'] })))()).toMatchObject({ ok: true });
+    });
+
+    it('is for the client that authenticates beside it, and for no other one', async () => {
+      const beside = { clientId: 'a', clientSecret: 'b' };
+      const [own, other] = [success(registrationOf()), success(registrationOf({ clientId: 'another' }))];
+      expect(await issueBy(own, own)(OWN, { beside })).toMatchObject({ ok: true });
+      expect(await issueBy(own, other)(OWN, { beside })).toMatchObject({
+        ok: false,
+        problem: { code: 'invalid_grant' },
+      });
+      expect(await issueBy(own)(OWN, { beside })).toMatchObject({ ok: false, problem: { code: 'invalid_client' } });
+    });
+
+    it('is an error of the program where it is switched off, or is no assertion', async () => {
+      await expect(issueBy(undefined)()).rejects.toThrow('the grant is switched off');
+      const credentials = { clientId: 'a', clientSecret: 'b' };
+      await expect(issueBy(success(registrationOf()))(OWN, { credentials })).rejects.toThrow(
+        'the grant is switched off',
+      );
+    });
+  });
 
   describe('IssueToken', () => {
     it('issues a token that the verifier accepts, with the claims that it returns', async () => {
