@@ -647,6 +647,16 @@ describe('AuthorizeRequest', () => {
     }
   });
 
+  it('accepts a token for nobody else beside, where its audience has to be the only one', async () => {
+    const expected = { audience: 'https://api.test', isOnlyAudience: true };
+    const foreign = refused('invalid_token', 'token_audience_foreign', CLAIMS.sub);
+    expect(await ask({ claims: { aud: 'https://api.test' }, ...expected })).toMatchObject(CALLER);
+    for (const aud of [['https://api.test', 'https://other.test'], 'https://other.test'])
+      expect(await ask({ claims: { aud }, ...expected })).toEqual(foreign);
+    const several = { claims: { aud: ['https://api.test', 'https://other.test'] }, audience: 'https://api.test' };
+    expect(await ask(several)).toMatchObject(CALLER);
+  });
+
   it('accepts a token for any audience if none is expected', async () => {
     expect(await ask({ claims: { aud: 'https://other.test' } })).toMatchObject(CALLER);
   });
