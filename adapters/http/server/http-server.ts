@@ -257,7 +257,9 @@ export class HttpServer {
   }
 
   #endIdle(socket: Socket): void {
-    for (const kind of Object.values(this.#idle)) kind.delete(socket);
+    this.#idle.stranger.delete(socket);
+    this.#idle.begun.delete(socket);
+    this.#idle.served.delete(socket);
   }
 
   /** Closes a connection that has waited for its client for long, if there is one. */
