@@ -72,6 +72,11 @@ describe('registrations', () => {
       expect(registration.ok && registration.value.clientSecret.kind).toBe('unusable');
     });
 
+    it('serves nothing and has no resources unless it says so', () => {
+      const registration = ClientRegistration.of(FIELDS);
+      expect(registration.ok && [registration.value.audiences, registration.value.resources]).toEqual([[], []]);
+    });
+
     it('is immutable', () => {
       const registration = ClientRegistration.of(FIELDS);
       expect(registration.ok && Object.isFrozen(registration.value)).toBe(true);

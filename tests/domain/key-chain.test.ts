@@ -131,6 +131,7 @@ describe('the first key', () => {
     // Even if another replica has left it, no key of this ring can be opened here: the secret is probably another one.
     expect(isMade([{ algorithm: 'ES256', step: 0 }])).toBe(false);
     expect(isMade([{ algorithm: 'RS256', step: 6 }], own)).toBe(false);
+    expect(isMade([{ algorithm: 'RS256', step: 5 }], own)).toBe(false);
     expect(isMade([{ algorithm: 'RS256', step: undefined }], own)).toBe(false);
     // What is older than the key that signs, or of another algorithm, tells nothing.
     expect(isMade([{ algorithm: 'RS256', step: 4 }], own)).toBe(true);

@@ -8,10 +8,12 @@ import {
   describeProblem,
 } from '../../domain/client-registration.ts';
 import { CLOCK_OFFSET_SECONDS_MAX, clockWindow } from '../../domain/clock-offset.ts';
+import { PLACES } from '../../domain/example-resource/location.ts';
+import { grantNamed, ruleOfGrants } from '../../domain/grant-type.ts';
 import { type RefusalReason, refused, refusedGrant } from '../../domain/refusal.ts';
 import { Scope } from '../../domain/scope.ts';
 import { defectOf, isActive, isRevoked, mayKnow } from '../../domain/token-activity.ts';
-import { readTokenKey } from '../../domain/token-key.ts';
+import { KEY_TYPES, readTokenKey, type TokenAlgorithm } from '../../domain/token-key.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
 import { REGISTERED, SCOPE_ROWS } from '../support/scopes-of-one-api.ts';
 
@@ -481,6 +483,62 @@ describe('readTokenKey', () => {
     ['a missing coordinate', { ...EC, y: undefined }],
   ])('reads no key from %s', (_what, jwk) => {
     expect(readTokenKey(jwk)).toBeUndefined();
+  });
+});
+
+describe('texts about keys', () => {
+  it.each<readonly [TokenAlgorithm, string, string]>([
+    ['RS256', 'an RSA key', 'an RSA key of 2048 to 4096 bits with an odd public exponent of at least 3'],
+    ['PS256', 'an RSA key', 'an RSA key of 2048 to 4096 bits with an odd public exponent of at least 3'],
+    ['ES256', 'a P-256 key', 'a P-256 key'],
+    ['EdDSA', 'an Ed25519 key', 'an Ed25519 key'],
+  ])('name what %s needs', (algorithm, kind, rule) => {
+    expect(KEY_TYPES[algorithm]).toMatchObject({ kind, rule });
+  });
+});
+
+describe('grants', () => {
+  it.each([
+    ['client_credentials', 'client_credentials'],
+    ['jwt-bearer', 'jwt-bearer'],
+    ['urn:ietf:params:oauth:grant-type:jwt-bearer', 'jwt-bearer'],
+    ['password', undefined],
+    [undefined, undefined],
+  ])('are named short or in full: %s', (name, grant) => {
+    expect(grantNamed(name)).toBe(grant);
+  });
+
+  it.each([null, ['jwt-bearer'], ['client_credentials', 'urn:ietf:params:oauth:grant-type:jwt-bearer']])(
+    'of a client may be %j',
+    (grants) => {
+      expect(ruleOfGrants(grants)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    [[]],
+    [['password']],
+    [['jwt-bearer', 'urn:ietf:params:oauth:grant-type:jwt-bearer']],
+    ['jwt-bearer'],
+    [undefined],
+  ])('of a client may not be %j', (grants) => {
+    expect(ruleOfGrants(grants)).toBe('must be an array of client_credentials and jwt-bearer, each at most once');
+  });
+});
+
+describe('the locations of the example', () => {
+  it('have a code, names and a country of their own', () => {
+    expect(PLACES.find(({ code }) => code === 'NYC_USA')).toEqual({
+      code: 'NYC_USA',
+      cityName: 'New York City',
+      regionName: 'New York',
+      countryName: 'United States of America',
+      countryCode: 'US',
+      enabled: true,
+    });
+    expect(new Set(PLACES.map(({ code }) => code)).size).toBe(PLACES.length);
+    for (const { countryCode, enabled } of PLACES)
+      expect([countryCode, enabled]).toEqual([expect.stringMatching(/^[A-Z]{2}$/), true]);
   });
 });
 
