@@ -24,6 +24,14 @@ async function pass(clock: FixedClock, seconds: number, ...rings: readonly { adv
   for (const ring of rings) await ring.advance();
 }
 
+/** A ring of the same steps with other keys. */
+async function otherRing(times: typeof TIMES) {
+  const clock = new FixedClock();
+  const shared = new SharedRing(clock);
+  await (await freshKeyRing({ shared, clock, ...times })).advance();
+  return shared;
+}
+
 const RING_FIX = 'do what the check of the key directory says; it needs no restart';
 const stepsOf = ({ rows }: SharedRing) => rows.map(({ step }) => step);
 
@@ -309,6 +317,28 @@ describe('a rotation', () => {
     expect(restored.map((event) => 'key_id' in event && event.key_id)).toEqual(rows.map(({ kid }) => kid));
     expect(await signingKid(await freshKeyRing({ shared, clock, ...rest }))).toBe(signing);
   });
+
+  it.each([
+    ['that signs', 0],
+    ['that follows', 1],
+  ])(
+    'writes back the row of the key %s where only that was lost, but not beside another key of its step',
+    async (_what, lost) => {
+      const { shared, clock, ...rest } = world();
+      const ring = await freshKeyRing({ shared, clock, ...rest });
+      await ring.advance();
+      const { rows } = shared;
+      shared.rows = rows.filter((_row, index) => index !== lost);
+      await ring.advance();
+      expect(shared.rows.map(({ kid }) => kid).toSorted()).toEqual(rows.map(({ kid }) => kid).toSorted());
+      const { rows: others } = await otherRing(rest);
+      const other = others[lost];
+      if (other === undefined) throw new Error('no key');
+      shared.rows = [...rows.filter((_row, index) => index !== lost), other];
+      await ring.advance();
+      expect(shared.rows.filter(({ step }) => step === lost)).toEqual([other]);
+    },
+  );
 
   it('writes back no key that has ended, was revoked or could not be opened', async () => {
     const { shared, clock, ...rest } = world();
