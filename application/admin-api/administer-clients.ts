@@ -276,7 +276,7 @@ export function administerClients(parts: AdministrationParts) {
 /** A rule of the storage's own, such as a constraint, is one of the document. */
 function refusedValue(fault: unknown): Failure<AdministrationProblem> {
   if (!(fault instanceof ValueRefused)) throw fault;
-  const text = fault.cause instanceof Error ? fault.cause.message : fault.message;
+  const text = String(Object(fault.cause).message ?? fault.message);
   return failure({ kind: 'document_invalid', problems: [{ path: '', code: 'refused_by_database', text }] });
 }
 

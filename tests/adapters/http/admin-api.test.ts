@@ -41,6 +41,8 @@ const CLIENT = { client_name: 'Billing', scope: 'read' };
 
 interface StorageUnderTest {
   readonly settings: Readonly<Record<string, string>>;
+  /** A rule of the database's own: no client may have the name Forbidden. */
+  readonly rule: string;
   /** Where the table last_used is. */
   runOnUses(sql: string): Promise<unknown>;
   runOnClients(sql: string): Promise<unknown>;
@@ -59,6 +61,8 @@ const STORAGES: readonly (readonly [name: string, create: () => Promise<StorageU
       };
       return {
         settings: { CLIENT_REPOSITORY: 'sqlite', DATABASE_FILE: file.path },
+        rule: `create trigger no_forbidden before update on clients when new.client_name = 'Forbidden'
+          begin select raise(abort, 'the rule no_forbidden'); end`,
         runOnUses: (sql) => run(`${file.path}.keys`, sql),
         runOnClients: (sql) => run(file.path, sql),
         close: () => file.remove(),
@@ -74,6 +78,7 @@ const STORAGES: readonly (readonly [name: string, create: () => Promise<StorageU
       expect((await runInProcess(migrateTables, grant, { DATABASE_URL: database.url })).exitCode).toBe(0);
       return {
         settings: { CLIENT_REPOSITORY: 'postgres', DATABASE_URL: url, ...PATIENT },
+        rule: "alter table clients add constraint no_forbidden check (client_name <> 'Forbidden')",
         runOnUses: (sql) => database.query(sql),
         runOnClients: (sql) => database.query(sql),
         close: () => database.drop(),
@@ -350,7 +355,10 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
     ]).toEqual([403, 200]);
     await program('update', 'brief', '--scope', ADMINISTRATORS.portal, '--remove-resource', ISSUER);
     expect((await as('brief', 'GET', '/clients')).status).toBe(403);
-    await program('disable', 'brief');
+    await program('update', 'brief', '--add-resource', ISSUER);
+    expect((await as('brief', 'GET', '/clients')).status).toBe(200);
+    // By another program, which revokes no token.
+    await storage.runOnClients("update clients set client_secret = '!' || client_secret where client_id = 'brief'");
     expect((await as('brief', 'GET', '/clients')).status).toBe(401);
   });
 
@@ -418,6 +426,33 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
       422,
       [{ path: 'expires_at', code: 'invalid_value', text: 'must be in the future' }],
     ]);
+  });
+
+  it('says what the database refuses, and what a secret would break', async () => {
+    await put('portal', 'ruled', CLIENT);
+    await storage.runOnClients(storage.rule);
+    const refused = await put('portal', 'ruled', { ...CLIENT, client_name: 'Forbidden' }, ANY);
+    expect([refused.status, refused.json()['errors']]).toEqual([
+      422,
+      [{ path: '', code: 'refused_by_database', text: expect.stringContaining('no_forbidden') }],
+    ]);
+    expect((await show('ruled')).json()).toMatchObject(CLIENT);
+
+    const rules = Array.from({ length: 3 }, (_, n) => ({
+      issuer: 'https://i.example',
+      subject: `${n}${'s'.repeat(1_900)}`,
+      claims: {},
+    }));
+    expect((await put('portal', 'ruled', { ...CLIENT, federated_subjects: rules }, ANY)).status).toBe(200);
+    const secret = await as('portal', 'POST', '/clients/ruled/secrets', { name: 'n'.repeat(200) });
+    expect([secret.status, secret.json()['errors']]).toEqual([
+      422,
+      [{ path: '', code: 'invalid_value', text: expect.stringMatching(/must be shorter: .* and may have 6144$/) }],
+    ]);
+
+    await storage.runOnClients("update clients set client_secret = '!' where client_id = 'ruled'");
+    const enabled = await as('portal', 'POST', '/clients/ruled/enable');
+    expect([enabled.status, enabled.json()['error']]).toEqual([409, 'conflict']);
   });
 
   it('says everything that is wrong with a document at once, and stores nothing', async () => {
