@@ -210,7 +210,7 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
     expect(await tokenStatus('full', 'an-old-secret-of-it')).toBe(401);
   });
 
-  it('revokes the tokens of a client that it removes, also if the id comes back, and not of one that it changes', async () => {
+  it('revokes the tokens of a client that it removes or finds disabled, also if it comes back, and not of one that it changes', async () => {
     const client_secret = await bcrypt.hash('a-secret-that-comes-back', 4);
     const isActive = async (token: string) => {
       const form = { token, client_id: 'back', client_secret: 'a-secret-that-comes-back' };
@@ -226,6 +226,22 @@ describe.each(STORAGES)('the API for those who manage clients, on %s', (name, cr
     await as('portal', 'DELETE', '/clients/back', undefined, ANY);
     expect((await put('portal', 'back', { ...CLIENT, client_secret })).status).toBe(201);
     expect(await isActive(first)).toBe(false);
+    // A token has a later second than a revocation reaches.
+    const fresh = async () => {
+      let token = '';
+      await until(async () => {
+        token = await get();
+        return isActive(token).then(Boolean);
+      }, 'a token is active');
+      return token;
+    };
+    const second = await fresh();
+    await storage.runOnClients("update clients set client_secret = '!' || client_secret where client_id = 'back'");
+    expect((await put('portal', 'back', { ...CLIENT, client_name: 'C' }, ANY)).json()).toMatchObject({
+      state: 'disabled',
+    });
+    expect((await as('portal', 'POST', '/clients/back/enable')).status).toBe(200);
+    expect(await isActive(second)).toBe(false);
   });
 
   it('leaves a client alone whose row nobody can read, but for its removal by who may do everything', async () => {
