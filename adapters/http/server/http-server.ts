@@ -106,7 +106,8 @@ export class HttpServer {
     };
     this.#handle = createApplication({ ...parts, onServed }).callback();
     this.#connectionsMax = connectionsMax;
-    this.#idleMs = timeouts.idleMs;
+    // With TLS, each connection that takes the place of another costs a handshake and its memory: 2,000 took 317 instead of 283 MB.
+    this.#idleMs = tls === undefined ? timeouts.idleMs : { ...timeouts.idleMs, begun: Infinity };
     const options = {
       headersTimeout: timeouts.headersMs,
       requestTimeout: timeouts.requestMs,
