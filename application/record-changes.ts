@@ -15,7 +15,7 @@ export class RecordChanges<Made> implements ChangeRecorder<Made> {
   readonly #eventsOf: (made: Made, common: ChangeMade) => readonly ChangeEvent[];
   readonly #by: Pick<ChangeMade, 'changed_by'>;
   #common: ChangeMade = { at: 0, change_id: '', database_role: undefined };
-  /** Whether an event of the last change is written. */
+  /** Whether an event of the last change may be written: one that was refused can still come. */
   #isRecorded = false;
 
   /**
@@ -38,8 +38,8 @@ export class RecordChanges<Made> implements ChangeRecorder<Made> {
     this.#isRecorded = false;
     try {
       for (const event of this.#eventsOf(made, this.#common)) {
-        await this.#parts.changeLog.record(event);
         this.#isRecorded = true;
+        await this.#parts.changeLog.record(event);
       }
     } catch (fault) {
       // Nothing will be changed.

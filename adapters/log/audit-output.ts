@@ -98,12 +98,17 @@ export function programChangeLog(options: ProgramChangeLogOptions): ChangeLog {
   let lostOf: string | undefined;
   return {
     async record(event) {
+      const line = auditLine(event, base);
+      if (event.event === 'change_unconfirmed') {
+        file?.write(line, 'required');
+        return;
+      }
       try {
         file ??= open();
-        await file.writeRequired(auditLine(event, base));
+        await file.writeRequired(line);
       } catch (fault) {
         const cause = fault instanceof DependencyUnavailable ? fault.cause : fault;
-        if (isRequired && event.event !== 'change_unconfirmed') throw new DependencyUnavailable('audit log', cause);
+        if (isRequired) throw new DependencyUnavailable('audit log', cause);
         if (lostOf !== event.change_id) onLost(cause instanceof Error ? cause.message : codeOf(cause));
         lostOf = event.change_id;
       }

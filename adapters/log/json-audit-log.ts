@@ -22,8 +22,9 @@ export function jsonAuditLog(
   return {
     record(event) {
       const line = auditLine(event);
-      const isOfKey = 'key_id' in event;
-      if (isRequired && !isOfKey) {
+      // Nobody can take back what these are about: nothing waits for their lines.
+      const isFact = 'key_id' in event || event.event === 'change_unconfirmed';
+      if (isRequired && !isFact) {
         // A flood of refusals must not keep a slow disk or reader from the lines of tokens.
         const among = event.event.endsWith('_refused') ? 'others' : 'required';
         return lines.writeRequired(line, among).catch((fault) => {
@@ -31,7 +32,6 @@ export function jsonAuditLog(
           throw fault;
         });
       }
-      // Nobody can take back what a key has done: nothing waits for its line.
       if (!lines.write(line, isRequired ? 'required' : 'others')) onLost();
       return DONE;
     },

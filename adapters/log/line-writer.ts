@@ -185,7 +185,7 @@ export class LineWriter implements HealthCheck, LogLoad {
       if (text !== '')
         writeNow(this.#descriptor, `${this.#isCut === false ? '' : '\n'}${text}`, performance.now() + END_MS);
     } catch {
-      // The rest is lost, and nobody is left to be told.
+      // The rest is lost.
     }
   };
 

@@ -67,7 +67,7 @@ export interface AuditLog {
    *
    * A log that is not required resolves at once: an event that cannot be recorded is lost and counted. A required one resolves when
    * the event is written, and rejects with DependencyUnavailable if that is not possible within its deadline: the caller
-   * must not answer what it says. An event of a key cannot be taken back: it never rejects, and is written as soon as possible.
+   * must not answer what it says. What a key has done, and `change_unconfirmed`, cannot be taken back: they never reject, and are written as soon as possible.
    */
   record(event: AuditEvent): Promise<void>;
 }

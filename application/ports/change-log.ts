@@ -92,7 +92,7 @@ export type ChangeEvent = ChangeMade &
       }
   );
 
-/** The change of that id was recorded, but the storage did not confirm it: it may not have been made. */
+/** Lines of the change with that id may be there, but it may not have been made: not all could be written, or the storage did not confirm it. */
 export interface UnconfirmedChange {
   readonly event: 'change_unconfirmed';
   readonly at: number;
@@ -104,7 +104,7 @@ export interface UnconfirmedChange {
 export interface ChangeLog {
   /**
    * Writes an event before it returns or resolves. If it is not possible and required, throws DependencyUnavailable: the change must not
-   * be made. `change_unconfirmed` never throws.
+   * be made. `change_unconfirmed` never throws: it waits behind the lines that it is about.
    */
   record(event: ChangeEvent | UnconfirmedChange): void | Promise<void>;
 }

@@ -52,10 +52,6 @@ export async function adminApi(configuration: Configuration, core: Core): Promis
         : (rule: Parameters<TrustedIssuers['problemOf']>[0]) => trusted.problemOf(rule),
     protectedScopes: [...Object.values(ADMIN_SCOPES), settings.INTROSPECTION_SCOPE],
   };
-  const changeLog = {
-    record: (event: Parameters<typeof auditLog.record>[0]) =>
-      event.event === 'change_unconfirmed' ? auditLog.record(event).catch(() => {}) : auditLog.record(event),
-  };
   const expected = { issuer: settings.TOKEN_ISSUER, audience: settings.TOKEN_ISSUER, isOnlyAudience: true };
   const authorizeRequest = new AuthorizeRequest(
     ...([core.resolve(PARTS.keyProvider), core.resolve(PARTS.tokenClock)] as const),
@@ -75,7 +71,7 @@ export async function adminApi(configuration: Configuration, core: Core): Promis
       authorize,
       documentOf: documentReader,
       administer(changed_by, scopes) {
-        const recorder = new RecordChanges({ changeLog, clock, ids }, clientChangeEvents, { changed_by });
+        const recorder = new RecordChanges({ changeLog: auditLog, clock, ids }, clientChangeEvents, { changed_by });
         return administerClients({ ...parts, ...managed.with(recorder), scopes });
       },
     }),

@@ -94,14 +94,15 @@ export function describeAuditLog(
       expect((await recorded()).at(-1)).toEqual(next);
     });
 
-    it('keeps an event of a key until it can be written, in order', async () => {
+    it('keeps what cannot be taken back until it can be written, in order', async () => {
       const { auditLog, recorded, setFull } = await fresh();
       await setFull(true);
-      const retired = { ...SIGNING, event: 'key_retired' } as const;
-      for (const event of [SIGNING, retired]) await auditLog.record(event);
+      const unconfirmed = { event: 'change_unconfirmed', at: 1_800_000_000, change_id: 'a-change' } as const;
+      const kept = [SIGNING, unconfirmed, { ...SIGNING, event: 'key_retired' } as const];
+      for (const event of kept) await auditLog.record(event);
       await setFull(false);
       await auditLog.record(ISSUED);
-      expect(await recorded()).toEqual([SIGNING, retired, ISSUED]);
+      expect(await recorded()).toEqual([...kept, ISSUED]);
     });
   });
 }

@@ -21,7 +21,8 @@ export class InMemoryAuditLog implements AuditLog {
 
   async record(event: Parameters<AuditLog['record']>[0]): Promise<void> {
     if (!this.#isFull) this.#events.push(structuredClone(event));
-    else if (event.event.startsWith('key_')) this.#kept.push(structuredClone(event));
+    else if (event.event.startsWith('key_') || event.event === 'change_unconfirmed')
+      this.#kept.push(structuredClone(event));
     else if (this.#need === 'required') throw new DependencyUnavailable('audit log', new Error('no space left'));
   }
 

@@ -902,6 +902,7 @@ describe('audit', () => {
       );
       expect((await clients(['disable', 'billing'])).exitCode).not.toBe(0);
       await database.query('drop function refuse cascade');
+      await until(() => readAuditFile(path).length > 2, 'all is written');
       const lines = readAuditFile(path);
       expect(lines.map(({ event }) => event)).toEqual(['client_added', 'client_changed', 'change_unconfirmed']);
       expect(lines[2]?.['change_id']).toBe(lines[1]?.['change_id']);

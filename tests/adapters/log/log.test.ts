@@ -648,10 +648,10 @@ describe('audit files', () => {
       async (before) => {
         writeFileSync(path, before);
         const log = programChangeLog({ ...parts, path });
-        await log.record(event);
-        await log.record(event);
+        await log.record({ ...ended, change_id: 'one' });
+        await log.record({ ...ended, change_id: 'two' });
         const lines = readFileSync(path, 'utf8').split('\n');
-        const line = expect.stringMatching(/^\{"log":"audit",.*"os_user":"alice","event":"change_unconfirmed",.*\}$/);
+        const line = expect.stringMatching(/^\{"log":"audit",.*"os_user":"alice","event":"directory_key_ended",.*\}$/);
         expect(lines).toEqual([...(before === '' ? [] : [before.trim()]), line, line, '']);
       },
     );
@@ -664,10 +664,27 @@ describe('audit files', () => {
       expect(reasons).toEqual(Array(2).fill(expect.stringContaining('ENOSPC')));
     });
 
-    it('are refused if they are required, except for one that may not have been made', async () => {
-      const log = programChangeLog({ ...parts, path: '/dev/full' });
-      await expect(log.record({ ...ended, change_id: 'one' })).rejects.toThrow(DependencyUnavailable);
-      await log.record({ ...event, change_id: 'one' });
+    it('that are refused, and come later nevertheless, are followed by one that says that the change may not have been made', async () => {
+      using pipe = new UnreadPipe();
+      pipe.fill();
+      const log = programChangeLog({ ...parts, path: pipe.path });
+      await expect(log.record({ ...ended, change_id: 'an-id' })).rejects.toThrow(DependencyUnavailable);
+      await log.record(event);
+      let text = '';
+      await until(() => {
+        text += pipe.read();
+        return text.includes('change_unconfirmed');
+      }, 'both are read');
+      expect(auditLinesIn(text).map((line) => [line.event, line['change_id']])).toEqual([
+        ['directory_key_ended', 'an-id'],
+        ['change_unconfirmed', 'an-id'],
+      ]);
+    });
+
+    it('say nothing of a change where no file could be opened', async () => {
+      const log = programChangeLog({ ...parts, path: join(folder, 'absent', 'audit.log') });
+      await expect(log.record({ ...ended, change_id: 'an-id' })).rejects.toThrow(DependencyUnavailable);
+      await log.record(event);
     });
   });
 });
