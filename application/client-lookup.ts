@@ -2,7 +2,6 @@ import {
   type ClientColumns,
   ClientRegistration,
   type ClientRegistrationFields,
-  isClientId,
 } from '../domain/client-registration.ts';
 import {
   readConditions,
@@ -28,11 +27,6 @@ export function lookupOf(fields: ClientRegistrationFields): Exclude<ClientLookup
   return registration.ok
     ? { kind: 'found', registration: registration.value }
     : { kind: 'broken', problem: registration.problem };
-}
-
-/** Whether a storage can have the id. A driver would send half a surrogate pair as U+FFFD, which another client id may contain. */
-export function isStorable(clientId: string): boolean {
-  return isClientId(clientId) && clientId.isWellFormed();
 }
 
 /** What a stranger makes a storage read of a client: its columns that authenticate. */

@@ -14,9 +14,8 @@ export class RecordChanges<Made> implements ChangeRecorder<Made> {
   readonly #parts: RecordChangesParts;
   readonly #eventsOf: (made: Made, common: ChangeMade) => readonly ChangeEvent[];
   readonly #by: Pick<ChangeMade, 'changed_by'>;
-  #common: ChangeMade = { at: 0, change_id: '', database_role: undefined };
-  /** Whether an event of the last change may be written: one that was refused can still come. */
-  #isRecorded = false;
+  /** The id of the last change, if an event of it may be written: one that was refused can still come. */
+  #changeId: string | undefined;
 
   /**
    * @param eventsOf the events of one change, all with the same common fields.
@@ -34,11 +33,11 @@ export class RecordChanges<Made> implements ChangeRecorder<Made> {
 
   async record(made: Made, database_role: string | undefined): Promise<void> {
     const { clock, ids } = this.#parts;
-    this.#common = { at: clock.now(), change_id: ids.uuid(), database_role, ...this.#by };
-    this.#isRecorded = false;
+    const common: ChangeMade = { at: clock.now(), change_id: ids.uuid(), database_role, ...this.#by };
+    this.#changeId = undefined;
     try {
-      for (const event of this.#eventsOf(made, this.#common)) {
-        this.#isRecorded = true;
+      for (const event of this.#eventsOf(made, common)) {
+        this.#changeId = common.change_id;
         await this.#parts.changeLog.record(event);
       }
     } catch (fault) {
@@ -50,8 +49,8 @@ export class RecordChanges<Made> implements ChangeRecorder<Made> {
 
   unconfirmed(): void {
     const { changeLog, clock } = this.#parts;
-    const { change_id } = this.#common;
-    if (this.#isRecorded) void changeLog.record({ event: 'change_unconfirmed', at: clock.now(), change_id });
-    this.#isRecorded = false;
+    const change_id = this.#changeId;
+    if (change_id !== undefined) void changeLog.record({ event: 'change_unconfirmed', at: clock.now(), change_id });
+    this.#changeId = undefined;
   }
 }

@@ -6,7 +6,7 @@ export class TokenSigner {
   readonly #keys: KeyProvider;
   readonly #type: TokenType | undefined;
   /** The encoded header for the key that signed last. */
-  #header = { kid: '', encoded: '' };
+  #header: { readonly kid: string; readonly encoded: string } | undefined;
 
   /** @param type header field `typ`, if tokens are to have one. */
   constructor(keys: KeyProvider, type?: TokenType) {
@@ -25,7 +25,7 @@ export class TokenSigner {
   }
 
   #headerFor({ kid, alg }: SigningKey): string {
-    if (this.#header.kid !== kid) {
+    if (this.#header?.kid !== kid) {
       this.#header = { kid, encoded: encode({ kid, ...(this.#type && { typ: this.#type }), alg }) };
     }
     return this.#header.encoded;

@@ -3,7 +3,6 @@ import {
   type ClientRow,
   type CredentialRow,
   candidatesOfRow,
-  isStorable,
   keysOfRow,
   logBroken,
   lookupOfRow,
@@ -20,6 +19,7 @@ import type {
   FederatedIdentity,
 } from '../../application/ports/client-repository.ts';
 import type { Clock } from '../../application/ports/clock.ts';
+import { isClientId } from '../../domain/client-registration.ts';
 
 /** The rows of the table `clients`, as they are stored now. Every method throws DependencyUnavailable. */
 interface ClientRows {
@@ -91,3 +91,8 @@ export class SqlClientRepository implements ClientRepository {
 }
 
 const NO_SUBJECT = ['', '', ''] as const;
+
+/** Whether a storage can have the id. A driver would send half a surrogate pair as U+FFFD, which another client id may contain. */
+function isStorable(clientId: string): boolean {
+  return isClientId(clientId) && clientId.isWellFormed();
+}

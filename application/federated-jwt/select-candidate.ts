@@ -41,9 +41,8 @@ export function selectCandidate(
   return registration.isDisabled ? refused('client_disabled', match.clientId) : success(registration);
 }
 
-function refusedFor(reason: RefusalReason, detail: string | undefined, clientId?: string): Result<never, Refusal> {
-  const { problem } = refused(reason, clientId);
-  return failure(detail === undefined ? problem : { ...problem, detail });
+function refusedFor(reason: RefusalReason, detail = '', clientId?: string): Result<never, Refusal> {
+  return failure({ ...refused(reason, clientId).problem, detail });
 }
 
 /** The conditions that the claims do not meet; empty if they meet all. */

@@ -77,12 +77,12 @@ export interface KeyRingTimes {
 
 export function keyTimes({ ring, policy, now: exact, signing, readSecondsAgo }: KeyRingView): KeyRingTimes {
   const now = Math.floor(exact);
-  const rotation = rotationAfter(ring, now, policy);
+  const rotation = rotationAfter(ring, now, policy) ?? Infinity;
   const end = signsUntil(ring, policy) - now;
   return {
     age: signing && Math.max(0, now - signing.signsFrom),
     end: Number.isFinite(end) ? end : undefined,
-    rotation: rotation !== undefined && Number.isFinite(rotation) ? rotation - now : undefined,
+    rotation: Number.isFinite(rotation) ? rotation - now : undefined,
     directoryAge: Number.isFinite(readSecondsAgo) ? Math.floor(readSecondsAgo) : undefined,
   };
 }

@@ -109,18 +109,18 @@ export class KeyRing implements KeyProvider {
     await this.#catchUp();
     if (this.#isClockWrong()) throw new DependencyUnavailable('clock', new Error(CLOCK_WRONG.text));
     const find = () => this.#verifying().find((key) => key.kid === kid)?.pair.publicKey;
-    if (find() !== undefined || this.#opened.isRevoked(kid)) return find();
-    // The second one, if the first had begun before this key was added.
-    for (let tries = 0; tries < 2 && this.#readAt < askedAt - RECENT_SECONDS; tries += 1) {
-      if (this.#fault && clock.seconds() < this.#fault.at + FAILED_SECONDS) break;
+    const isKnown = () => find() !== undefined || this.#opened.isRevoked(kid);
+    // A second time, if the first reading had begun before this key was added.
+    while (!isKnown() && this.#readAt < askedAt - RECENT_SECONDS && !this.#hasJustFailed()) {
       await this.read().catch(() => {});
     }
+    if (isKnown()) return find();
     const unusable = this.unusable().find((key) => key.kid === kid);
     const reason = unusable?.state === 'locked' ? unusable.reason : this.whyNotVerifying()?.text;
     const fault = this.#fault?.fault ?? (reason === undefined ? undefined : new Error(reason));
     // The token may be valid.
-    if (find() === undefined && fault !== undefined) throw new DependencyUnavailable('key directory', fault);
-    return find();
+    if (fault !== undefined) throw new DependencyUnavailable('key directory', fault);
+    return undefined;
   }
 
   async publicKeys(): Promise<readonly TokenKey[]> {
@@ -197,7 +197,6 @@ export class KeyRing implements KeyProvider {
 
   async #advance(): Promise<void> {
     await this.read();
-    this.#noteSigning();
     const { store, sealer, policy } = this.#parts;
     await this.#restoreLost();
     await this.#checkSecrets();
@@ -218,7 +217,6 @@ export class KeyRing implements KeyProvider {
       await store.add({ ...plan, kid: key.kid, sealed, publicationSeconds: policy.publicationSeconds, addedBefore });
     });
     await this.read();
-    this.#noteSigning();
   }
 
   async #write(work: () => Promise<void>): Promise<void> {
@@ -249,8 +247,8 @@ export class KeyRing implements KeyProvider {
     const own = this.#opened.ring.keys.filter(
       ({ algorithm, step }) => algorithm === policy.algorithm && step > signing.step,
     );
-    for (const { kid } of [signing, ...own]) {
-      if (!(await this.#opened.stillOpens(kid))) this.#secretsProblem = SECRET_REPLACED;
+    for (const { sealed } of [signing, ...own]) {
+      if ((await sealer.open(sealed)).state === 'locked') this.#secretsProblem = SECRET_REPLACED;
     }
   }
 
@@ -269,10 +267,12 @@ export class KeyRing implements KeyProvider {
       this.#readAt = sentAt;
       this.#fault = undefined;
       for (const kid of revoked) this.#record('key_revoked', kid);
-      if (this.#made !== undefined && rows.some(({ kid }) => kid === this.#made?.kid)) {
-        this.#record('key_published', this.#made.kid);
+      const made = this.#made;
+      if (made !== undefined && rows.some(({ kid }) => kid === made.kid)) {
+        this.#record('key_published', made.kid);
         this.#made = undefined;
       }
+      this.#noteSigning();
     } catch (fault) {
       this.#fault = { at: clock.seconds(), fault };
       throw fault;
@@ -298,6 +298,10 @@ export class KeyRing implements KeyProvider {
       if (sinceSeconds <= GAP_SECONDS && (sinceSeconds <= CLOCK_SECONDS || !this.#isClockWrong())) return;
       await this.read().catch(() => {});
     }
+  }
+
+  #hasJustFailed(): boolean {
+    return this.#fault !== undefined && this.#parts.clock.seconds() < this.#fault.at + FAILED_SECONDS;
   }
 
   /** The time of the ring's clock. */

@@ -6,6 +6,7 @@ import type { KeySealer, OpenedSeal } from '../ports/key-sealer.ts';
 /** A key of the ring that this process can use. */
 export interface OpenedKey extends RingKey {
   readonly pair: KeyPair;
+  readonly sealed: string;
   readonly createdAt: number;
 }
 
@@ -46,12 +47,6 @@ export class OpenedKeys {
     return this.#revoked.has(kid) || this.#revokedRows.has(kid);
   }
 
-  /** Whether the secrets of this moment still open the key: they may have been replaced since it was opened. */
-  async stillOpens(kid: string): Promise<boolean> {
-    const sealed = this.#rows.find((row) => row.kid === kid)?.sealed;
-    return sealed === undefined || (await this.#sealer.open(sealed)).state !== 'locked';
-  }
-
   /** Opens what is new in these rows, and uses them in place of the previous ones. A lost row ends no key. Returns the ids of keys that were usable and are revoked now. */
   async replace(read: readonly KeyRow[], time: number): Promise<readonly string[]> {
     const usable = new Set(this.ring.keys.map(({ kid }) => kid));
@@ -75,17 +70,14 @@ export class OpenedKeys {
     const unusable: UnusableKey[] = [];
     for (const row of rows) {
       if (this.isRevoked(row.kid) || row.verifiesUntil < time) continue;
-      const seal = opened.get(row.sealed ?? '') ?? { state: 'damaged' };
-      if (seal.state === 'opened' && isOf(row, seal)) {
-        keys.push({ ...seal.plan, kid: row.kid, pair: seal.pair, createdAt: row.createdAt, endedAt: row.endedAt });
+      const { kid, algorithm, sealed = '', createdAt, endedAt } = row;
+      const seal = opened.get(sealed);
+      if (seal?.state === 'opened' && isOf(row, seal)) {
+        keys.push({ ...seal.plan, kid, pair: seal.pair, sealed, createdAt, endedAt });
+      } else if (seal?.state === 'locked') {
+        unusable.push({ kid, algorithm, state: 'locked', reason: seal.reason });
       } else {
-        const reason = seal.state === 'locked' ? seal.reason : 'its row was damaged or changed';
-        unusable.push({
-          kid: row.kid,
-          algorithm: row.algorithm,
-          state: seal.state === 'locked' ? 'locked' : 'damaged',
-          reason,
-        });
+        unusable.push({ kid, algorithm, state: 'damaged', reason: 'its row was damaged or changed' });
       }
     }
     const locked = new Set(unusable.filter(({ state }) => state === 'locked').map(({ kid }) => kid));

@@ -38,7 +38,7 @@ import {
 import { DependencyUnavailable } from '../../application/ports/dependency-unavailable.ts';
 import type { SecretVerifier } from '../../application/ports/secret-verifier.ts';
 import { type AssertionUse, UsedAssertionsFull, type UseOutcome } from '../../application/ports/used-assertions.ts';
-import type { VerificationSlots } from '../../application/ports/verification-slots.ts';
+import { SlotsExhausted, type VerificationSlots } from '../../application/ports/verification-slots.ts';
 import { AuthenticateByKey } from '../../application/private-key-jwt/authenticate-by-key.ts';
 import { UseAssertion } from '../../application/private-key-jwt/use-assertion.ts';
 import { SharedAttempts } from '../../application/shared-attempts.ts';
@@ -167,7 +167,9 @@ describe('AuthenticateClient', () => {
 
   it('fails for a secret where no method takes one', async () => {
     const { authenticate } = world(['private_key_jwt']);
-    await expect(authenticate.execute({ clientId: 'client', clientSecret: 'secret' }, A_CALLER)).rejects.toThrow();
+    await expect(authenticate.execute({ clientId: 'client', clientSecret: 'secret' }, A_CALLER)).rejects.toThrow(
+      'no method for secrets is switched on',
+    );
   });
 });
 
@@ -608,6 +610,41 @@ describe('AuthenticateBySecret', () => {
     ]);
   });
 
+  it('names a registered client in the log that finds no slot, and nobody else', async () => {
+    const refuse = (fault: Error, isAsked = true): VerificationSlots => ({
+      async run({ isRegistered }) {
+        if (isAsked) await isRegistered();
+        throw fault;
+      },
+    });
+    const clientIn = async (slots: VerificationSlots, clientId: string = CLIENT.clientId) => {
+      const parts = { clients: world().repository, secrets: watchedBcrypt(() => {}), slots };
+      const fault = await authenticateBySecretWith(parts)
+        .execute({ ...CREDENTIALS, clientId }, A_CALLER)
+        .catch((thrown) => thrown);
+      return fault.clientId;
+    };
+    const full = () => new SlotsExhausted('full');
+    expect(await clientIn(refuse(full()))).toBe(CLIENT.clientId);
+    expect(await clientIn(refuse(full()), 'nobody')).toBeUndefined();
+    expect(await clientIn(refuse(full(), false))).toBeUndefined();
+    expect(await clientIn(refuse(new TypeError('a bug')))).toBeUndefined();
+  });
+
+  it('refuses a secret that is stored in another form when its registration is read', async () => {
+    const { repository } = world();
+    const clients: Pick<ClientRepository, 'findByClientId' | 'findSecret'> = {
+      findSecret: (clientId, secretId) => repository.findSecret(clientId, secretId),
+      findByClientId: (clientId, secretId) => repository.findByClientId(`${clientId} as a text`, secretId),
+    };
+    const clientSecret = `{noop}${CLIENT.clientSecret}`;
+    repository.add({ ...CLIENT, clientId: `${CLIENT.clientId} as a text`, clientSecret });
+    const authenticateClient = authenticateBySecretWith({ clients, secrets: watchedBcrypt(() => {}) });
+    expect(await authenticateClient.execute(CREDENTIALS, A_CALLER)).toMatchObject({
+      problem: { reason: 'secret_wrong' },
+    });
+  });
+
   it('frees the slot, does not count the attempt, and passes the fault on if the verification fails', async () => {
     const queue = new VerificationQueue();
     const attempts = new AttemptLimiter({ failuresPerMinute: FAILURES });
@@ -869,6 +906,7 @@ describe('AuthenticateByKey', () => {
   function world(
     limits = { perClient: 10, total: 20 },
     slots: VerificationSlots = new VerificationQueue(ASSERTION_QUEUE_LIMITS),
+    use: 'client' | 'grant' = 'client',
   ) {
     const calls: string[] = [];
     const clock = new FixedClock(NOW);
@@ -885,7 +923,7 @@ describe('AuthenticateByKey', () => {
     const verifier = new NodeCryptoAssertionVerifier();
     const store = new InMemoryUsedAssertions(clock, limits);
     const authenticate = new AuthenticateByKey({
-      use: 'client',
+      use,
       maxLifetimeSeconds: 300,
       clients: {
         findKeys(clientId, kid) {
@@ -1034,6 +1072,27 @@ describe('AuthenticateByKey', () => {
     const { authenticate, store } = world();
     const response = await authenticate.execute(presented(assertionOf(by(clientId))));
     expect(response).toEqual({ ok: false, problem: { code: 'invalid_client', reason, clientId } });
+    expect(store.load.used).toBe(0);
+  });
+
+  it('refuses a client that is removed while its assertion is verified', async () => {
+    const { authenticate, repository } = world(undefined, {
+      async run(_request, verify) {
+        const verdict = await verify();
+        repository.remove('client');
+        return verdict;
+      },
+    });
+    const problem = { code: 'invalid_client', reason: 'client_unknown' };
+    expect(await authenticate.execute(presented(assertionOf()))).toEqual({ ok: false, problem });
+  });
+
+  it('accepts an assertion without an id as a grant, again and again, and records nothing', async () => {
+    const { authenticate, store } = world(undefined, undefined, 'grant');
+    const assertion = assertionOf({ jti: undefined });
+    for (let times = 0; times < 2; times += 1) {
+      expect(await authenticate.execute(presented(assertion))).toMatchObject({ ok: true });
+    }
     expect(store.load.used).toBe(0);
   });
 
@@ -1228,6 +1287,7 @@ describe('AuthenticateByIdentity', () => {
     add('billing', [RULE]);
     add('locked', [{ ...RULE, subject: 'locked', claims: {} }], '!*');
     add('broken', [{ ...RULE, subject: 'broken', claims: {} }], NO_SECRET, '');
+    add('two', [{ ...RULE, subject: 'two conditions', claims: { '/repository_id': '1', '/team': 'a' } }]);
     for (const clientId of ['twin-1', 'twin-2']) add(clientId, [{ ...RULE, subject: 'twin', claims: { '/a': 'b' } }]);
     for (let n = 0; n <= FEDERATED_CANDIDATES_MAX; n += 1)
       add(`many-${n}`, [{ ...RULE, subject: 'many', claims: { '/n': `${n}` } }]);
@@ -1362,6 +1422,16 @@ describe('AuthenticateByIdentity', () => {
       reason: 'assertion_claims_unmatched',
       detail,
     });
+  });
+
+  test('shows what a subject or claim is, up to 200 characters, and each condition that is not met', async () => {
+    const { execute } = setUp();
+    const detailOf = async (claims: object) => Object(await execute(claims)).detail;
+    expect(await detailOf({ sub: 'x' })).toBe('sub is "x"');
+    expect(await detailOf({ sub: 'x'.repeat(198) })).toBe(`sub is "${'x'.repeat(198)}"`);
+    expect(await detailOf({ sub: 'x'.repeat(199) })).toBe(`sub is "${'x'.repeat(199)}…`);
+    const detail = '/repository_id is 1 and must be "1"; /team is missing and must be "a"';
+    expect(await detailOf({ sub: 'two conditions', repository_id: 1 })).toBe(detail);
   });
 
   test('requires the client id where two rules match', async () => {

@@ -920,15 +920,21 @@ describe('clientChangeEvents', () => {
     },
   );
 
-  it('says nothing of a change that was not recorded', () => {
+  it('says nothing of a change that was not recorded', async () => {
     recorder.unconfirmed();
     expect(changeLog.events()).toEqual([]);
+    await store.add(A_CLIENT);
+    await recorder.record({ kind: 'client' }, undefined);
+    recorder.unconfirmed();
+    expect(changeLog.events()).toHaveLength(1);
   });
 
   it('names the change that was not confirmed', async () => {
     await store.add(A_CLIENT);
     recorder.unconfirmed();
-    const [added, unconfirmed] = changeLog.events();
+    recorder.unconfirmed();
+    const [added, unconfirmed, ...more] = changeLog.events();
+    expect(more).toEqual([]);
     expect(unconfirmed).toEqual({
       event: 'change_unconfirmed',
       at: NOW,

@@ -133,6 +133,7 @@ describe('tokens that are issued', () => {
     function issueBy(
       outcome: Result<ClientRegistration, Refusal> | undefined,
       beside?: Result<ClientRegistration, Refusal>,
+      auditLog = new InMemoryAuditLog(),
     ) {
       const issueToken = new IssueToken({
         authenticateClient: { execute: async () => beside ?? refused('secret_wrong') },
@@ -141,7 +142,7 @@ describe('tokens that are issued', () => {
         signer: new TokenSigner(keys),
         clock: new FixedClock(NOW),
         ids: new RandomIdGenerator(),
-        auditLog: new InMemoryAuditLog(),
+        auditLog,
       });
       return (claims: object = OWN, more: Partial<TokenRequest> = {}) =>
         issueToken.execute({
@@ -174,6 +175,18 @@ describe('tokens that are issued', () => {
     ])('requests scopes by %s', async (_what, claims, more, scope, isScopeRequested) => {
       const issue = issueBy(success(registrationOf()));
       expect(await granted(issue(claims, more))).toEqual([true, scope, isScopeRequested]);
+    });
+
+    it('requests none by the claim of an assertion that only authenticates the client', async () => {
+      const issue = issueBy(undefined, success(registrationOf()));
+      const outcome = issue({ ...OWN, scope: 'write' }, { grant: 'client_credentials' });
+      expect(await granted(outcome)).toEqual([true, 'read write', false]);
+    });
+
+    it('is named in the audit log', async () => {
+      const auditLog = new InMemoryAuditLog();
+      await issueBy(success(registrationOf()), undefined, auditLog)();
+      expect(auditLog.events()).toMatchObject([{ event: 'token_issued', grant: 'jwt-bearer' }]);
     });
 
     it('is for a client that may use the grant, and says no more than of a wrong assertion', async () => {
@@ -734,6 +747,25 @@ describe('AuthorizeRequest', () => {
       refused('invalid_token', 'token_malformed'),
       refused('invalid_token', 'token_signature_wrong'),
     ]);
+  });
+
+  it.each([
+    ['it was revoked alone', { isRevoked: true, issuedUntil: undefined }, 'token_revoked'],
+    ['all until its second were', { isRevoked: false, issuedUntil: NOW }, 'token_revoked'],
+    ['neither is true', { isRevoked: false, issuedUntil: NOW - 1 }, undefined],
+  ])('knows whether a token is revoked, where that is possible: %s', async (_what, state, reason) => {
+    const asked: unknown[] = [];
+    const revocations = {
+      async find(token: object) {
+        asked.push(token);
+        return state;
+      },
+    };
+    const authorizeRequest = new AuthorizeRequest(keys, new FixedClock(NOW), { issuer: ISSUER }, revocations);
+    expect(await authorizeRequest.execute({ token: await signer.sign(CLAIMS) })).toMatchObject(
+      reason === undefined ? CALLER : refused('invalid_token', reason, CLAIMS.sub),
+    );
+    expect(asked).toEqual([{ clientId: CLAIMS.sub, tokenId: CLAIMS.jti }]);
   });
 
   it('passes on an outage of the keys unchanged', async () => {

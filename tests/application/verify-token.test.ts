@@ -5,6 +5,7 @@ import { createKeyFactory, keyPairOf } from '../../adapters/jwt/create-key-facto
 import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import type { KeyPair, SigningKey } from '../../application/ports/key-provider.ts';
 import { TokenSigner } from '../../application/token-signer.ts';
+import { TOKEN_LENGTH_MAX } from '../../domain/access-token-claims.ts';
 import { failure } from '../../domain/result.ts';
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../../domain/token-key.ts';
 import { describeTokenSigner } from '../contracts/token-signer.ts';
@@ -237,6 +238,19 @@ describe('forged tokens', () => {
   it('accepts the token that every forgery starts from', async () => {
     const claims = make.claims();
     expect(await verifier.verify(make.token(undefined, claims))).toEqual({ ok: true, value: claims });
+  });
+
+  it('accepts a token of the type JWT, as older issuers write it', async () => {
+    expect(await verifier.verify(make.token(make.header({ typ: 'JWT' })))).toMatchObject({ ok: true });
+  });
+
+  it('accepts a token of 7 KiB, and none that is longer', async () => {
+    const sign = (padding: number) =>
+      make.token(make.header({ cty: 'x' }), make.claims({ padding: 'x'.repeat(padding) }));
+    const padding = 5_000 + Math.floor(((TOKEN_LENGTH_MAX - sign(5_000).length) * 3) / 4);
+    expect(sign(padding)).toHaveLength(TOKEN_LENGTH_MAX);
+    expect(await verifier.verify(sign(padding))).toMatchObject({ ok: true });
+    expect(await verifier.verify(sign(padding + 1))).toEqual(MALFORMED);
   });
 
   it.each(FORGED_TOKENS)('refuses $name', async ({ forge, reason }) => {

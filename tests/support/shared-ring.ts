@@ -18,8 +18,8 @@ export class SharedRing implements KeyRingStore, KeySealer {
   fault: 'none' | 'away' | 'read-only' | 'acknowledges nothing' = 'none';
   /** Called before each key is added, as another replica may act meanwhile. */
   beforeAdd = async () => {};
-  /** What is wrong with the secrets of the replicas, and whether they are those with which the keys were sealed. */
-  secrets: { readonly problem?: string; readonly areOthers?: boolean } = {};
+  /** What is wrong with the secrets of the replicas, whether they are those with which the keys were sealed, and those of which keys they lack. */
+  secrets: { readonly problem?: string; readonly areOthers?: boolean; readonly lack?: readonly string[] } = {};
   reads = 0;
   made = 0;
 
@@ -74,7 +74,7 @@ export class SharedRing implements KeyRingStore, KeySealer {
 
   async open(sealed: string): Promise<OpenedSeal> {
     const found = this.#sealed.get(sealed);
-    if (sealed.startsWith('locked') || this.secrets.areOthers)
+    if (sealed.startsWith('locked') || this.secrets.areOthers || this.secrets.lack?.includes(sealed))
       return { state: 'locked', reason: 'its secret is missing, whose id is abc' };
     return found === undefined ? { state: 'damaged' } : { state: 'opened', ...found };
   }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv4, isIPv6, SocketAddress } from 'node:net';
-import { copyOf } from '../../../application/copy-of.ts';
+import { copyOf } from './copy-of.ts';
 import { areTooLarge, connectionAddress, valuesOf, withoutMapping } from './request-head.ts';
 
 /** A range of addresses (CIDR, RFC 4632 section 3.1). */

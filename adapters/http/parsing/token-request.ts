@@ -1,4 +1,3 @@
-import { copyOf } from '../../../application/copy-of.ts';
 import type { TokenRequest } from '../../../application/issue-token.ts';
 import type { ClientCredentials } from '../../../application/ports/client-credentials.ts';
 import type { AuthenticationMethod } from '../../../domain/authentication-method.ts';
@@ -8,6 +7,7 @@ import { failure, type Result, success } from '../../../domain/result.ts';
 import type { HttpReason } from '../server/http-reasons.ts';
 import { ASSERTION_PARAMETERS, readAssertion } from './assertion-parameters.ts';
 import { readBasicCredentials } from './basic-credentials.ts';
+import { copyOf } from './copy-of.ts';
 import type { Form, ReadParameter } from './form.ts';
 import type { PresentAuthorization, RequestHead } from './request-head.ts';
 

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { DependencyUnavailable } from '../../../application/ports/dependency-unavailable.ts';
 import type { RefusalQuery, RefusalRecord, RequestLine } from '../../../application/ports/telemetry.ts';
+import { copyOf } from '../parsing/copy-of.ts';
 
 /** Records of each reason, so that a flood of one reason evicts no record of another. There are about 80 reasons. */
 export const RECORDS_OF_A_REASON = 256;
@@ -67,7 +68,7 @@ export class RefusalRecords {
       route: line.route,
       method: line.method,
       remote_address: copyOf(line.remote_address),
-      client_id: line.client_id === undefined ? undefined : copyOf(line.client_id, 'utf8'),
+      client_id: copyOf(line.client_id),
       duration_seconds: Math.round(line.duration_ms * 1_000) / 1e6,
     };
   }
@@ -77,9 +78,4 @@ export class RefusalRecords {
 function withLast(record: RefusalRecord, max: number, records: RefusalRecord[] = []): RefusalRecord[] {
   if (records.push(record) > max) records.shift();
   return records;
-}
-
-/** A part of a text keeps the whole text in memory, here a header field; and a text made of parts, as an id is, keeps them all. */
-function copyOf(text: string, encoding: 'latin1' | 'utf8' = 'latin1'): string {
-  return Buffer.from(text, encoding).toString(encoding);
 }

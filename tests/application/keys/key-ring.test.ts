@@ -41,7 +41,7 @@ describeKeyProvider('KeyRing that is shared', () => freshKeyRing(world()));
 describe('the secrets of a replica', () => {
   it.each([
     ['were replaced by others', { areOthers: true }, 'no longer has the secret of the key that signs'],
-    ['cannot be read', { problem: 'cannot be read (ENOENT)' }, 'cannot be read (ENOENT)'],
+    ['cannot be read', { problem: 'cannot be read (ENOENT)', areOthers: true }, 'cannot be read (ENOENT)'],
   ])('that %s make it add no key, and say so, while it goes on with those that it has', async (_what, secrets, why) => {
     const { shared, clock, ...rest } = world();
     const ring = await freshKeyRing({ shared, clock, ...rest });
@@ -51,13 +51,36 @@ describe('the secrets of a replica', () => {
     // The key after the next one is due.
     await pass(clock, rest.rotationSeconds + 1, ring);
     expect(stepsOf(shared)).toEqual(steps);
-    expect(ring.note()).toMatchObject({ code: 'key_secret_unusable', text: expect.stringContaining(why) });
+    const text = `this replica can add no key to the ring: KEY_SECRET_FILE ${why}`;
+    const fix = 'restore the file of KEY_SECRET_FILE, which the other replicas have too; it needs no restart';
+    expect(ring.note()).toEqual({ code: 'key_secret_unusable', text, fix });
     expect(ring.whyNotSigning()).toBeUndefined();
     expect(await kidsOf(ring)).toContain(signing);
     shared.secrets = {};
     await ring.advance();
     expect(stepsOf(shared)).toEqual([...steps, 2]);
     expect(ring.note()).toBeUndefined();
+  });
+
+  it('have to open the keys of its algorithm that sign now or next, and no others', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    await freshKeyRing({ shared, clock, ...rest, algorithm: 'ES256' });
+    await pass(clock, 1, ring);
+    await pass(clock, 1_000, ring);
+    const kidOf = (name: string) => {
+      const row = shared.rows.find(({ algorithm, step }) => `${algorithm} ${step}` === name);
+      return row?.kid ?? '';
+    };
+    expect(await signingKid(ring)).toBe(kidOf('RS256 1'));
+    const noteWithout = async (name: string) => {
+      shared.secrets = { lack: [kidOf(name)] };
+      await ring.advance();
+      return ring.note()?.code;
+    };
+    expect(await noteWithout('RS256 1')).toBe('key_secret_unusable');
+    expect(await noteWithout('RS256 2')).toBe('key_secret_unusable');
+    for (const name of ['RS256 0', 'ES256 0']) expect(await noteWithout(name)).toBeUndefined();
   });
 
   it('that open no key of the ring make it add none, also of another algorithm', async () => {
@@ -104,6 +127,27 @@ describe('a start', () => {
     expect(new Set(await Promise.all(rings.map(signingKid))).size).toBe(1);
   });
 
+  it('reads the ring before the first use', async () => {
+    const { shared, ...rest } = world();
+    const started = await freshKeyRing({ shared, ...rest });
+    expect(await signingKid(unstartedKeyRing({ shared, ...rest }))).toBe(await signingKid(started));
+  });
+
+  it.each<[string, (of: ReturnType<typeof world>) => unknown, number]>([
+    ['another replica adds those that are due', async (of) => await (await freshKeyRing(of)).advance(), 2],
+    ['the clock is set', ({ clock }) => clock.setWall(60), 0],
+  ])('adds no key if %s while it makes one', async (_what, act, added) => {
+    const { shared, ...rest } = world();
+    const make = shared.make.bind(shared);
+    shared.make = async (algorithm) => {
+      shared.make = make;
+      await act({ shared, ...rest });
+      return make(algorithm);
+    };
+    const ring = await freshKeyRing({ shared, ...rest });
+    expect([shared.rows.length, ring.note()]).toEqual([added, undefined]);
+  });
+
   it('uses the key that another replica was faster to add', async () => {
     const { shared, ...rest } = world();
     shared.beforeAdd = async () => {
@@ -119,11 +163,12 @@ describe('a start', () => {
     const { shared, ...rest } = world();
     shared.fault = 'away';
     const ring = unstartedKeyRing({ shared, ...rest });
-    await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
-    await expect(ring.signingKey()).rejects.toThrow(DependencyUnavailable);
-    await expect(ring.verificationKey('any')).rejects.toThrow(DependencyUnavailable);
-    await expect(ring.publicKeys()).rejects.toThrow(DependencyUnavailable);
     const [unread, unknown] = ['the key ring could not be read yet', 'no key of the ring is known'];
+    const fault = (dependency: string, message: string) => ({ dependency, cause: { message } });
+    await expect(ring.advance()).rejects.toThrow(DependencyUnavailable);
+    await expect(ring.signingKey()).rejects.toMatchObject(fault('signing key', unread));
+    await expect(ring.verificationKey('any')).rejects.toMatchObject({ dependency: 'key directory' });
+    await expect(ring.publicKeys()).rejects.toMatchObject(fault('key set', unknown));
     expect(ring.whyNotSigning()).toEqual({ code: 'ring_unread', text: unread, fix: RING_FIX });
     expect(ring.whyNotVerifying()).toEqual({ code: 'no_key', text: unknown, fix: RING_FIX });
     expect(keyTimes(ring.view())).toEqual({
@@ -167,9 +212,24 @@ describe('a key that signs at once', () => {
     paused.length = 0;
     await start();
     expect(paused).toEqual([0.2]);
-    clock.advance(2);
+    // 1.1 s after the second in which it was added.
+    clock.advance(0.5);
+    const ring = await start();
+    expect(paused).toEqual([0.2, 0.2]);
     await start();
-    expect(paused).toEqual([0.2]);
+    await ring.read();
+    expect(paused).toEqual([0.2, 0.2]);
+  });
+
+  it('is waited for by nobody where a process keeps the ring alone', async () => {
+    const clock = new FixedClock();
+    let paused = 0;
+    const pause = async () => {
+      paused += 1;
+    };
+    const ring = await freshKeyRing({ clock, ...TIMES, pause });
+    await pass(clock, 1_000, ring);
+    expect([(await kidsOf(ring)).length > 1, paused]).toEqual([true, 0]);
   });
 
   it('signs only when every reading that counts as recent has it: another replica accepts its first token', async () => {
@@ -342,6 +402,9 @@ describe('a rotation', () => {
 
   it('writes back no key that has ended, was revoked or could not be opened', async () => {
     const { shared, clock, ...rest } = world();
+    // The ring has another time than the clock that nobody sets.
+    clock.setWall(1_000_000);
+    shared.aheadSeconds = 1_000_000;
     const ring = await freshKeyRing({ shared, clock, ...rest });
     await ring.advance();
     const [first, next] = shared.rows;
@@ -521,6 +584,36 @@ describe('a process that was stopped', () => {
   });
 });
 
+describe('a reading that takes long', () => {
+  it('is repeated once before a key signs', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    const [read, before] = [shared.read.bind(shared), shared.reads];
+    shared.read = async () => {
+      clock.advance(11);
+      return read();
+    };
+    clock.advance(11);
+    expect(await signingKid(ring)).toBe(shared.rows[0]?.kid);
+    expect(shared.reads - before).toBe(2);
+  });
+
+  it('counts from its end', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    const read = shared.read.bind(shared);
+    shared.read = async () => {
+      clock.advance(9);
+      return read();
+    };
+    await ring.read();
+    const before = shared.reads;
+    clock.advance(9);
+    await ring.signingKey();
+    expect(shared.reads).toBe(before);
+  });
+});
+
 describe('a row of the ring', () => {
   async function ringOfTwo() {
     const { shared, clock, ...rest } = world();
@@ -618,6 +711,20 @@ describe('an unknown key id', () => {
     expect(await ring.verificationKey(await signingKid(other))).toBeDefined();
   });
 
+  it('is looked up only if it is unknown: not if it is known, or known to be revoked', async () => {
+    const { shared, clock, ...rest } = world();
+    const ring = await freshKeyRing({ shared, clock, ...rest });
+    await ring.advance();
+    const [first, second] = shared.rows.map(({ kid }) => kid);
+    shared.revoke(second);
+    await ring.read();
+    const before = shared.reads;
+    clock.advance(8);
+    expect(await ring.verificationKey(first ?? '')).toBeDefined();
+    expect(await ring.verificationKey(second ?? '')).toBeUndefined();
+    expect(shared.reads).toBe(before);
+  });
+
   it('causes no query for each request of a flood', async () => {
     const { shared, clock, ...rest } = world();
     const ring = await freshKeyRing({ shared, clock, ...rest });
@@ -654,8 +761,9 @@ describe('the key set', () => {
   it('may be cached for 30 s, or half of a shorter publication time, and not once the ring is not read any more', async () => {
     const { shared, clock, ...rest } = world();
     const ring = await freshKeyRing({ shared, clock, ...rest });
+    clock.advance(50);
     expect(ring.maxAgeSeconds()).toBe(30);
-    clock.advance(51);
+    clock.advance(1);
     expect(ring.maxAgeSeconds()).toBe(0);
     expect((await freshKeyRing({ ...world(), publicationSeconds: 21 })).maxAgeSeconds()).toBe(10);
   });
@@ -677,6 +785,8 @@ describe('the key set', () => {
       { ...common, kid: second, state: 'signing', from: start + 1_000, until: start + 2_000 },
       { ...common, kid: shared.rows[2]?.kid, state: 'published', from: start + 1_000, until: start + 2_000 },
     ]);
+    const { verifying, ...view } = ring.view();
+    expect(keyPeriods({ ...view, verifying: verifying.toReversed() })).toEqual(keyPeriods(ring.view()));
     expect(keyTimes(ring.view())).toEqual({ age: 0, end: 2_000, rotation: 1_000, directoryAge: 0 });
     clock.advance(7.5);
     expect(keyTimes(ring.view())).toEqual({ age: 7, end: 1_993, rotation: 993, directoryAge: 7 });

@@ -58,5 +58,24 @@ describe('OpenedKeys', () => {
       ['damaged', 'damaged'],
       ['locked', 'locked'],
     ]);
+    expect(keys.ring.locked).toEqual([rows[1]]);
+    // They verify until 1,000.
+    await keys.replace(rows, 1_001);
+    expect([keys.unusable, keys.ring.locked]).toEqual([[], []]);
+  });
+
+  it('knows no key before the first reading', () => {
+    const { ring, unusable, lost } = new OpenedKeys({ open: async () => ({ state: 'damaged' }) });
+    expect({ ring, unusable, lost }).toEqual({ ring: { keys: [], rows: [], locked: [] }, unusable: [], lost: [] });
+  });
+
+  it('misses a key whose row was lost, unless a key of its algorithm has its step', async () => {
+    const plan = { algorithm: 'RS256', step: 0, signsFrom: 0, verifiesUntil: 1_000 } as const;
+    const keys = new OpenedKeys({ open: async () => ({ state: 'opened', plan, pair: { kid: 'first' } as KeyPair }) });
+    await keys.replace([row('first', {})], 1);
+    await keys.replace([row('another', { algorithm: 'ES256', sealed: undefined })], 1);
+    expect(keys.lost.map(({ kid }) => kid)).toEqual(['first']);
+    await keys.replace([row('another', { sealed: undefined })], 1);
+    expect(keys.lost).toEqual([]);
   });
 });

@@ -1,7 +1,0 @@
-/**
- * The same text in its own memory. A part of a text keeps the whole text, and that of a request has the secret: what is kept
- * for longer than the request is a copy. It must have no half of a surrogate pair.
- */
-export function copyOf<Text extends string | undefined>(text: Text): Text {
-  return (text === undefined ? undefined : Buffer.from(text).toString()) as Text;
-}
