@@ -62,16 +62,18 @@ import { REGISTERED_CLIENT as CLIENT, REGISTERED_CLIENT, REGISTERED_SECRET } fro
 import { until } from '../support/until.ts';
 import { WorkloadKey } from '../support/workload-issuer.ts';
 
-/** Slots for everybody, and whether each client was registered when it got one. */
+/** Slots for everybody, for whom, and whether each client was registered when it got one. */
 function askingSlots() {
   const registered: boolean[] = [];
+  const names: string[] = [];
   const slots: VerificationSlots = {
     async run(request, verify) {
+      names.push(request.clientId);
       registered.push(await request.isRegistered());
       return verify();
     },
   };
-  return { registered, slots };
+  return { registered, names, slots };
 }
 
 describe('AuthenticateClient', () => {
@@ -1476,10 +1478,11 @@ describe('AuthenticateByIdentity', () => {
     });
   });
 
-  test('tells its queue whether a client has a rule', async () => {
-    const { registered, slots } = askingSlots();
+  test('tells its queue who asks, and whether a client has a rule', async () => {
+    const { registered, names, slots } = askingSlots();
     const { execute } = setUp({ slots });
     for (const sub of ['workload', 'x']) await execute({ sub });
     expect(registered).toEqual([true, false]);
+    expect(names).toEqual([`${ISSUER} workload`, `${ISSUER} x`]);
   });
 });

@@ -87,6 +87,7 @@ describe('used assertions', () => {
     it('finds a replay in every second before its time is over, and none from then on', async () => {
       const clock = new FixedClock();
       const store = new InMemoryUsedAssertions(clock);
+      expect(store.load.max).toBe(1_000_000);
       // Its entry is removed later: such are removed together every ten seconds.
       const use = useOf(1, 25);
       expect(await store.use([use])).toEqual(['first']);
