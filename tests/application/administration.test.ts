@@ -10,7 +10,7 @@ import { ClientRegistration, type NewClient } from '../../domain/client-registra
 import { weaknessByName } from '../../domain/federated-jwt/issuer-preset.ts';
 import { failure, success } from '../../domain/result.ts';
 import { Scope } from '../../domain/scope.ts';
-import { lock } from '../../domain/stored-secret.ts';
+import { lock, NO_SECRET } from '../../domain/stored-secret.ts';
 import { TokenPolicy } from '../../domain/token-policy.ts';
 import { A_CLIENT } from '../contracts/client-repository.ts';
 import { atOnce } from '../support/at-once.ts';
@@ -101,6 +101,26 @@ describe('administerClients', () => {
     expect(found?.clientName).not.toBe(A_CLIENT.clientName);
     const outcome = await administration().put(ID, [current?.version ?? ''], documentOf({ clientSecret }));
     expect([outcome, counted.changes, revoked]).toEqual([failure({ kind: 'client_changed' }), 1, []]);
+  });
+
+  it('revokes the tokens of a client that it removes, and forgets its last use', async () => {
+    const { remove } = administration();
+    expect(await remove(ID, 'any')).toEqual(failure({ kind: 'client_unknown' }));
+    await store.add(A_CLIENT);
+    expect(await remove(ID, [])).toEqual(failure({ kind: 'client_changed' }));
+    expect([revoked, forgotten]).toEqual([[], []]);
+    expect(await remove(ID, 'any')).toEqual(success(undefined));
+    expect([revoked, forgotten]).toEqual([[[ID], [ID]], [[ID]]]);
+  });
+
+  it('shows the secret that it has added, beside another one, and adds no third', async () => {
+    await store.add(A_CLIENT);
+    const { addSecret } = administration();
+    await addSecret(ID, { name: 'first' }, 'any');
+    await store.change(ID, () => success({ clientSecret: NO_SECRET }));
+    const added = await addSecret(ID, { name: 'second' }, 'any');
+    expect(added).toMatchObject({ ok: true, value: { name: 'second', client_secret: expect.any(String) } });
+    expect(await addSecret(ID, {}, 'any')).toEqual(failure({ kind: 'secrets_too_many' }));
   });
 
   it('ends a page with the last of those that it reads at once and that the limit has room for', async () => {

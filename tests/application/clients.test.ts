@@ -95,12 +95,12 @@ describe('how clients are managed', () => {
     use = useCases();
   });
 
-  function useCases(more: { readonly tokens: ClientTokens } = { tokens }) {
+  function useCases(more: { readonly tokens?: ClientTokens; readonly lastUsed?: LastUsed } = {}) {
     const ids = new RandomIdGenerator();
     const clock = new FixedClock();
     const sources = { clock, generateSecret: randomSecret, ids };
     const hashes = { encodeSecret: bcryptEncoder(atOnce), matchSecret: bcryptMatcher(atOnce), secretFiles };
-    const parts = { store, lastUsed, ...more, ...hashes, checkRule: weaknessByName, ...sources };
+    const parts = { store, lastUsed, tokens, ...more, ...hashes, checkRule: weaknessByName, ...sources };
     const management = createClientManagement(parts);
     return {
       store,
@@ -248,6 +248,18 @@ describe('how clients are managed', () => {
       expect(await use.remove('c')).toMatchObject({ ok: true, value: ENABLED });
       expect(await use.show('c')).toEqual(UNKNOWN);
       expect(await use.remove('c')).toEqual(UNKNOWN);
+    });
+
+    it('forget the last use of a client that is removed, and of no other one', async () => {
+      const forgotten: (readonly string[])[] = [];
+      const forget = async (ids: readonly string[]) => void forgotten.push(ids);
+      use = useCases({ lastUsed: { ...lastUsed, forget } });
+      await use.remove('c');
+      expect(forgotten).toEqual([]);
+      await use.add(NEW);
+      forgotten.length = 0;
+      await use.remove('c');
+      expect(forgotten).toEqual([['c']]);
     });
   });
 
@@ -883,6 +895,25 @@ describe('clientChangeEvents', () => {
     const same: StoredClient = { ...A_CLIENT, id: '1', details: NO_DETAILS, keyIds: [] };
     const common = { at: NOW, change_id: 'a change', database_role: undefined };
     expect(clientChangeEvents({ kind: 'client', before: same, after: same }, common)).toEqual([]);
+  });
+
+  it('names a claim whose value changed, which it does not show, and no field that stayed', async () => {
+    const stored = (claims: object): StoredClient => {
+      return { ...A_CLIENT, id: '1', details: { ...NO_DETAILS, claims: claims as never }, keyIds: [] };
+    };
+    const common = { at: NOW, change_id: 'a change', database_role: undefined };
+    const change: ClientChange = { kind: 'client', before: stored({ tier: 1 }), after: stored({ tier: 2 }) };
+    const both = { claims: ['tier'] };
+    expect(clientChangeEvents(change, common)).toEqual([
+      { event: 'client_changed', ...common, client_id: ID, changed: ['claims'], before: both, after: both },
+    ]);
+  });
+
+  it('records that all tokens of a client were revoked', () => {
+    const common = { at: NOW, change_id: 'a change', database_role: undefined };
+    expect(clientChangeEvents({ kind: 'tokens', clientId: ID }, common)).toEqual([
+      { event: 'client_tokens_revoked', ...common, client_id: ID },
+    ]);
   });
 
   it('lets a change fail that cannot be recorded', async () => {
