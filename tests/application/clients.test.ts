@@ -136,6 +136,14 @@ describe('how clients are managed', () => {
       expect(added.ok && added.value.secret).toMatch(/^[A-Za-z0-9]{43,72}$/);
     });
 
+    it.each([
+      ['a secret that somebody has chosen', SECRET, '10'],
+      ['a generated one', undefined, '04'],
+    ])('hashes %s at its own cost, if none is given', async (_what, secret, cost) => {
+      await use.add({ ...NEW, secret: { secret, cost: undefined } });
+      expect(await storedSecret()).toMatch(`$2b$${cost}$`);
+    });
+
     it('refuses fields that break a rule, and stores nothing', async () => {
       const refused = await use.add({ ...NEW, scope: '' });
       expect(refused).toMatchObject({ ok: false, problem: { field: 'scope' } });
@@ -250,16 +258,32 @@ describe('how clients are managed', () => {
       expect(await use.remove('c')).toEqual(UNKNOWN);
     });
 
-    it('forget the last use of a client that is removed, and of no other one', async () => {
-      const forgotten: (readonly string[])[] = [];
-      const forget = async (ids: readonly string[]) => void forgotten.push(ids);
-      use = useCases({ lastUsed: { ...lastUsed, forget } });
+    it('show and forget the last use of the client that they name, if that is recorded', async () => {
+      const calls: unknown[] = [];
+      const recorded = { since: 20_000, days: new Map([['c', 20_001]]) };
+      const recording: LastUsed = {
+        ...lastUsed,
+        forget: async (ids) => void calls.push(['forget', ids]),
+        async find(ids) {
+          calls.push(['find', ids]);
+          return recorded;
+        },
+      };
+      expect(await use.management.recordsLastUse()).toBe(false);
+      use = useCases({ lastUsed: recording });
+      expect(await use.management.recordsLastUse()).toBe(true);
       await use.remove('c');
-      expect(forgotten).toEqual([]);
+      await use.show('c');
+      expect(calls).toEqual([['find', []]]);
+      calls.length = 0;
       await use.add(NEW);
-      forgotten.length = 0;
+      expect(await use.show('c')).toMatchObject({ value: { last_used: '2024-10-05' } });
       await use.remove('c');
-      expect(forgotten).toEqual([['c']]);
+      expect(calls).toEqual([
+        ['forget', ['c']],
+        ['find', ['c']],
+        ['forget', ['c']],
+      ]);
     });
   });
 
