@@ -48,7 +48,8 @@ interface Verification {
 }
 
 /**
- * Client authentication by id and secret (RFC 6749 section 2.3.1). The caller cannot tell an unknown client from a wrong secret.
+ * Client authentication by id and secret (RFC 6749 section 2.3.1). The caller cannot tell an unknown client from a
+ * wrong secret.
  *
  * | step | ends with | goes on |
  * |---|---|---|
@@ -58,9 +59,11 @@ interface Verification {
  * | look-up of the secret, slot, verification | a match is cached and taken off; a fault is taken off | |
  * | registration | read after a match, with the same secret: the client; otherwise a refusal | joined an earlier attempt and refused: once more |
  *
- * What holds, with its test in tests/application/authentication.test.ts: an `invalid_client` costs one look-up and one verification, whether
- * or not the client is registered ("verifies the secret of an unknown client against that of another one, which never matches"), and a further look-up only if the secret is
- * right, or was ("reads the registration only after its secret is verified, …"); and no secret is compared without an attempt ("refuses with slow_down if no attempts are left at this network, whatever the secret, …").
+ * What holds, with its test in tests/application/authentication.test.ts: an `invalid_client` costs one look-up and one
+ * verification, whether or not the client is registered ("verifies the secret of an unknown client against that of
+ * another one, which never matches"), and a further look-up only if the secret is right, or was ("reads the
+ * registration only after its secret is verified, …"); and no secret is compared without an attempt ("refuses with
+ * slow_down if no attempts are left at this network, whatever the secret, …").
  */
 export class AuthenticateBySecret implements ClientAuthentication<SecretCredentials> {
   readonly #parts: AuthenticateBySecretParts;
@@ -74,8 +77,8 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
    * The registration that the credentials authenticate, or a refusal: `invalid_client`, or `slow_down` after too many
    * failed attempts. Throws what the ports throw.
    *
-   * Without attempts left, a secret is not compared with anything and nothing is looked up. A secret that was never right does the same
-   * work, with or without a registration: one look-up of a secret, then one verification in a slot.
+   * Without attempts left, a secret is not compared with anything and nothing is looked up. A secret that was never
+   * right does the same work, with or without a registration: one look-up of a secret, then one verification in a slot.
    */
   async execute(credentials: SecretCredentials, caller: Caller): Promise<Result<ClientRegistration, Refusal>> {
     const { client, isEarlier } = await this.#authenticate(credentials, caller);
@@ -105,7 +108,10 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
     return { client: await this.#clientOf(presented, outcome), isEarlier: !isOwn };
   }
 
-  /** Looks the secret up, then verifies it in a slot. The attempt counts as failed unless its secret is right or a fault kept it from being compared. */
+  /**
+   * Looks the secret up, then verifies it in a slot. The attempt counts as failed unless its secret is right or a fault
+   * kept it from being compared.
+   */
   async #verify(
     { clientId, clientSecret, secretId, digest }: PresentedSecret,
     caller: Connected,
@@ -143,7 +149,7 @@ export class AuthenticateBySecret implements ClientAuthentication<SecretCredenti
     });
   }
 
-  /** The registration may have changed since its secret was looked up, and is read only now: a long one takes longer. */
+  /** Read only now, since a long registration takes longer. It may have changed since its secret was looked up. */
   async #clientOf(
     { clientId, secretId }: PresentedSecret,
     { verdict, found: { secret: stored, isRegistered }, isBeyond }: Verification,

@@ -34,8 +34,8 @@ export interface AuthenticationStrategies {
 }
 
 /**
- * Client authentication by whichever method the credentials are of. A service that accepts only secrets does not need it:
- * there, `AuthenticateBySecret` takes its place.
+ * Client authentication by whichever method the credentials are of. A service that accepts only secrets does not need
+ * it: there, `AuthenticateBySecret` takes its place.
  */
 export class AuthenticateClient implements ClientAuthentication<ClientCredentials> {
   readonly #strategies: Partial<AuthenticationStrategies>;

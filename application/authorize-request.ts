@@ -37,7 +37,10 @@ export interface Bearer {
   readonly scopes: readonly string[];
 }
 
-/** Decides whether a bearer may call a resource (RFC 6750). Not RFC 6749's authorization request, which asks a user for consent. */
+/**
+ * Decides whether a bearer may call a resource (RFC 6750). Not RFC 6749's authorization request, which asks a user for
+ * consent.
+ */
 export class AuthorizeRequest {
   readonly #keys: VerificationKeys;
   readonly #clock: Clock;
@@ -52,7 +55,7 @@ export class AuthorizeRequest {
     this.#revocations = revocations;
   }
 
-  /** The bearer, or an `invalid_token` or `insufficient_scope` refusal. Throws what the keys and the revocations throw. */
+  /** The bearer, or `invalid_token` or `insufficient_scope`. Throws what the keys and the revocations throw. */
   async execute({ token, requiredScope }: BearerRequest): Promise<Result<Bearer, Refusal>> {
     const verified = await verifyToken(token, this.#keys);
     if (!verified.ok) return refused(verified.problem);

@@ -12,8 +12,9 @@ interface Waiting<Item, Outcome> {
 }
 
 /**
- * Does what concurrent requests need together, first in, first out: what the event loop has read is processed first, and
- * joins. So a request alone hardly waits. Nothing joins a batch that has begun. As many items wait as requests are in progress.
+ * Does what concurrent requests need together, first in, first out: what the event loop has read is processed first,
+ * and joins. So a request alone hardly waits. Nothing joins a batch that has begun. As many items wait as requests are
+ * in progress.
  */
 export class Batches<Item, Outcome> {
   readonly #run: (items: readonly Item[]) => readonly Outcome[] | Promise<readonly Outcome[]>;

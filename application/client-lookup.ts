@@ -54,8 +54,9 @@ function parseColumn(column: Column): StoredDocument {
 }
 
 /**
- * Picks a registered client by a client id that is not registered: its row is read in the place of the missing one, so that the time of a
- * refusal does not tell which clients exist. The same id has the same pick in all replicas that share a key.
+ * Picks a registered client by a client id that is not registered: its row is read in the place of the missing one, so
+ * that the time of a refusal does not tell which clients exist. The same id has the same pick in all replicas that
+ * share a key.
  *
  * @param range the clients have numbers up to this one.
  * @returns a number from 1 to `range`; 0 if that is 0.

@@ -55,11 +55,12 @@ export class IntrospectToken {
   }
 
   /**
-   * What the client may know, or a refusal, once it is recorded: `invalid_client`, `invalid_token` or `slow_down`. A token that is malformed, forged,
-   * expired or revoked, that this client may not know about, or whose client was disabled or removed, is not active: nothing tells these cases apart.
-   * Throws what the ports throw.
+   * What the client may know, or a refusal, once it is recorded: `invalid_client`, `invalid_token` or `slow_down`. A
+   * token that is malformed, forged, expired or revoked, that this client may not know about, or whose client was
+   * disabled or removed, is not active: nothing tells these cases apart. Throws what the ports throw.
    *
-   * Costs the authentication of the client, one verification of a signature, and two look-ups at once: none for a token that is forged or expired.
+   * Costs the authentication of the client, one verification of a signature, and two look-ups at once: none for a token
+   * that is forged or expired.
    */
   async execute(request: IntrospectionRequest): Promise<Result<Introspection, Refusal>> {
     const { auditLog, clock, budget, scopeForAll, keys, issuer, leewaySeconds } = this.#parts;

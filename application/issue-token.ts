@@ -46,13 +46,13 @@ interface IssueTokenParts {
   readonly policy: TokenPolicy;
   readonly signer: Pick<TokenSigner, 'sign'>;
   readonly clock: Clock;
-  /** Whether all tokens of a client can be revoked until a time. `iat` is before the look-up of the registration then. */
+  /** Whether all tokens of a client can be revoked until a time. Then `iat` is before the look-up of the client. */
   readonly isRevocable?: boolean;
   readonly ids: IdGenerator;
   readonly auditLog: AuditLog;
 }
 
-/** Issues an access token for the credentials of a client (RFC 6749 section 4.4), or for an assertion (RFC 7523 section 2.1). */
+/** Issues a token for a client's credentials (RFC 6749 section 4.4), or for an assertion (RFC 7523 section 2.1). */
 export class IssueToken {
   readonly #parts: IssueTokenParts;
 
@@ -73,7 +73,8 @@ export class IssueToken {
     const begin = clock.now();
     const scope = request.scope ?? scopeClaimOf(request);
 
-    // What is malformed is refused before it costs a hash; what is not registered, only after the client is authenticated.
+    // What is malformed is refused before it costs a hash; what is not registered, only after the client is
+    // authenticated.
     const requested = scope === undefined ? undefined : Scope.parse(scope);
     if (requested?.ok === false) {
       const malformed = scope?.split(' ').find((token) => !Scope.parse(token).ok) || scope;
@@ -143,7 +144,7 @@ export class IssueToken {
 /** What is told where a client may not use a grant: as little as of a wrong assertion where that is the grant. */
 const NOT_USABLE = { client_credentials: 'grant_not_registered', 'jwt-bearer': 'grant_refused' } as const;
 
-/** Some clients ask for scopes in the assertion that they sign themselves. What a platform has signed asks for nothing. */
+/** Some clients ask for scopes in an assertion that they sign. What a platform has signed asks for nothing. */
 function scopeClaimOf({ grant, credentials }: TokenRequest): string | undefined {
   if (grant !== 'jwt-bearer' || !('assertion' in credentials)) return undefined;
   const assertion = ClientAssertion.parse(credentials.assertion);

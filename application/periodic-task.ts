@@ -4,7 +4,7 @@ export class PeriodicTask {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** @param run resolves with the milliseconds until the next run begins, or with undefined if there is none. Never rejects. */
+  /** @param run resolves with the milliseconds until the next run; undefined: there is none. Never rejects. */
   constructor(run: () => Promise<number | undefined>) {
     this.#run = run;
   }

@@ -1,8 +1,8 @@
 import type { RefusalReason } from '../domain/refusal.ts';
 
 /**
- * What each reason means for operators, and what to do. The status page, `clients explain` and docs/reasons.md show it. Code is in
- * backticks.
+ * What each reason means for operators, and what to do. The status page, `clients explain` and docs/reasons.md show it.
+ * Code is in backticks.
  */
 export const MEANINGS: Readonly<Record<RefusalReason, string>> = {
   client_unknown:

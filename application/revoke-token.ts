@@ -37,8 +37,9 @@ export class RevokeToken {
   }
 
   /**
-   * The client, or an `invalid_client` or `slow_down` refusal, once it is recorded. A token that is malformed, forged, expired or another client's is
-   * left as it is, and the response is the same. Once it resolves, no introspection that begins later calls the token active. Throws what the ports throw.
+   * The client, or an `invalid_client` or `slow_down` refusal, once it is recorded. A token that is malformed, forged,
+   * expired or another client's is left as it is, and the response is the same. Once it resolves, no introspection that
+   * begins later calls the token active. Throws what the ports throw.
    */
   async execute({ token, credentials, caller }: RevocationRequest): Promise<Result<string, Refusal>> {
     const { authenticateClient, revocations, budget, keys, clock, auditLog } = this.#parts;

@@ -5,7 +5,10 @@ import type { Dependency } from './ports/health-check.ts';
 /** How long a start waits for the costs of stored secrets. With millions of rows they are known later. */
 const COSTS_AWAITED_MS = 500;
 
-/** The shortest time between two attempts to read them; and each is at least so many times as long as the attempt before, which may have read a large table. */
+/**
+ * The shortest time between two attempts to read them; and each is at least so many times as long as the attempt
+ * before, which may have read a large table.
+ */
 const RETRY_MS = 1_000;
 const WAIT_PER_ATTEMPT = 30;
 
@@ -15,8 +18,8 @@ export function costsIn(rows: readonly { readonly cost: string }[]): readonly nu
 }
 
 /**
- * Reads once which BCrypt costs the stored secrets of a storage have: when it is asked to, or as soon as that is possible, until the
- * storage is closed.
+ * Reads once which BCrypt costs the stored secrets of a storage have: when it is asked to, or as soon as that is
+ * possible, until the storage is closed.
  *
  * @param findCosts resolves with undefined if the costs could not be read. Never rejects.
  */

@@ -15,8 +15,8 @@ export class TokenSigner {
   }
 
   /**
-   * A compact JWS (RFC 7515 section 7.1) over exactly these claims, with the header fields `alg` and `kid` of the signing key.
-   * Costs one signature. Throws DependencyUnavailable as the key does.
+   * A compact JWS (RFC 7515 section 7.1) over exactly these claims, with the header fields `alg` and `kid` of the
+   * signing key. Costs one signature. Throws DependencyUnavailable as the key does.
    */
   async sign(claims: AccessTokenClaims): Promise<string> {
     const key = await this.#keys.signingKey();

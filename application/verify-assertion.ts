@@ -16,7 +16,7 @@ interface AssertionSender extends Pick<SlotRequest, 'clientId' | 'isRegistered'>
   readonly caller: Caller;
 }
 
-/** Verifies assertions in slots: anybody can send a forged one, and floods of them must not take the work of everybody else. */
+/** Verifies assertions in slots: anybody can send forged ones, whose floods must not keep out everybody else. */
 export class VerifyAssertion {
   readonly #verifier: AssertionVerifier;
   readonly #slots: VerificationSlots;
@@ -27,8 +27,8 @@ export class VerifyAssertion {
   }
 
   /**
-   * The verdict with these keys. Throws SlotsExhausted if no slot is free in time or the caller may not know the verdict
-   * then, and DependencyUnavailable if they disconnect.
+   * The verdict with these keys. Throws SlotsExhausted if no slot is free in time or the caller may not know the
+   * verdict then, and DependencyUnavailable if they disconnect.
    */
   async execute(
     assertion: ClientAssertion,

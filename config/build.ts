@@ -56,8 +56,8 @@ export interface Service {
 }
 
 /**
- * The composition root: what the service consists of, one after the other. Rejects, with nothing left open, if something that it
- * depends on cannot be used at all.
+ * The composition root: what the service consists of, one after the other. Rejects, with nothing left open, if
+ * something that it depends on cannot be used at all.
  */
 export async function buildService(configuration: Configuration, given: Given = {}): Promise<Service> {
   const { settings } = configuration;

@@ -20,7 +20,10 @@ export interface ChecksBeforeStart {
   readonly settings: readonly Finding[];
   readonly memory: readonly Finding[];
   readonly 'open files': readonly Finding[];
-  /** Whether others can read the files of keys; undefined for each without a setting. Who may write is checked for all files together. */
+  /**
+   * Whether others can read the files of keys; undefined for each without a setting. Who may write is checked for all
+   * files together.
+   */
   readonly 'key file'?: readonly Finding[];
   readonly 'key secret'?: readonly Finding[];
   readonly 'tls key'?: readonly Finding[];
@@ -29,8 +32,8 @@ export interface ChecksBeforeStart {
 }
 
 /**
- * What startup and the doctor look at before anything is opened, and change nothing. With a problem the service does not start;
- * of the notes it logs those about settings, keys and memory.
+ * What startup and the doctor look at before anything is opened, and change nothing. With a problem the service does
+ * not start; of the notes it logs those about settings, keys and memory.
  */
 export function checksBeforeStart({ settings }: Configuration, environment: Environment): ChecksBeforeStart {
   const { KEY_FILE: keyFile, KEY_SECRET_FILE: secret, AUDIT_FILE: audit, TLS_KEY_FILE: tlsKey } = settings;

@@ -60,8 +60,8 @@ export function createCore(): Core {
 }
 
 /**
- * Registers how a part is created: once, when it is first needed. What is registered already stays, such as a port that a
- * test has put into the container.
+ * Registers how a part is created: once, when it is first needed. What is registered already stays, such as a port that
+ * a test has put into the container.
  */
 export function part<Part>(core: Core, token: InjectionToken<Part>, create: () => Part): void {
   if (!core.isRegistered(token)) core.register(token, { useFactory: instanceCachingFactory(create) });
@@ -72,8 +72,8 @@ function token<Part>(name: string): InjectionToken<Part> {
 }
 
 /**
- * What is opened before it can be used, by the feature that awaits it: it gives these to the container. Each name has a type, so
- * `resolve` is typed.
+ * What is opened before it can be used, by the feature that awaits it: it gives these to the container. Each name has a
+ * type, so `resolve` is typed.
  */
 const OPENED = {
   storage: token<OpenClients>('OpenClients'),
@@ -236,7 +236,10 @@ export function registerParts(core: Core, { settings, keyFile }: Configuration, 
 
 type PartOf<Token> = Token extends InjectionToken<infer Part> ? Part : never;
 
-/** The container of a program that opens what a service opens, to read: nothing is recorded, and no file, table or key created. */
+/**
+ * The container of a program that opens what a service opens, to read: nothing is recorded, and no file, table or key
+ * created.
+ */
 export function containerToRead(configuration: Configuration, writeLog: (line: string) => void = () => {}): Core {
   const core = createCore();
   const lines = linesTo(writeLog);

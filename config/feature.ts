@@ -4,7 +4,7 @@ import type { Measure } from '../adapters/prom-client/metric-values.ts';
 import type { HealthCheck } from '../application/ports/health-check.ts';
 import type { RequestCounter } from '../application/ports/telemetry.ts';
 
-/** What a part of the service adds to it. The functions in `features/` return one, or undefined if no setting asks for it. */
+/** What a part of the service adds. The functions in `features/` return one, or undefined if no setting asks for it. */
 export interface Feature {
   /** On the public port. */
   readonly routes?: readonly Route[];

@@ -9,18 +9,24 @@ import type { Environment } from './settings/read-environment.ts';
 
 /** The service without its own server. */
 export interface FetchService {
-  /** Answers a request of the Web standard. While the service is open, rejects only with a TypeError: a body that was read before, or a `remoteAddress` that is no IP address. */
+  /**
+   * Answers a request of the Web standard. While the service is open, rejects only with a TypeError: a body that was
+   * read before, or a `remoteAddress` that is no IP address.
+   */
   fetch(request: Request, source?: RequestSource): Promise<Response>;
   /** Finishes the requests in progress, and closes what is open. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the service as a function, for a web server or runtime that has Request and Response: `client-credentials-authorization-service/fetch`. BASE_URL is required. The
- * management port is opened only if MANAGEMENT_PORT is set; HOST, PORT and TLS have no effect.
+ * Opens the service as a function, for a web server or runtime that has Request and Response:
+ * `client-credentials-authorization-service/fetch`. BASE_URL is required. The management port is opened only if
+ * MANAGEMENT_PORT is set; HOST, PORT and TLS have no effect.
  *
- * @param settings as for the service. Of `process.env`, only UV_THREADPOOL_SIZE is read: the work in libuv's pool has to fit the pool.
- * @param writeLog gets each line of the log, with its line feed. A line for which it throws is lost. By default they are on standard output.
+ * @param settings as for the service. Of `process.env`, only UV_THREADPOOL_SIZE is read: the work in libuv's pool has
+ * to fit the pool.
+ * @param writeLog gets each line of the log, with its line feed. A line for which it throws is lost. By default they
+ * are on standard output.
  * @throws Error with every problem of the settings, or that Node.js is too old.
  */
 export async function openFetchService(

@@ -1,7 +1,7 @@
 import { availableCores } from '../adapters/system/host-limits.ts';
 import { PoolWork, poolBounds, threadsOf } from '../adapters/system/thread-pool.ts';
 
-/** How much work of each kind this process may have in libuv's pool of threads at once. A queue in front of each keeps to it. */
+/** How much work of each kind may be in libuv's pool of threads at once. A queue in front of each keeps to it. */
 export function boundsOfPool(): ReturnType<typeof poolBounds> {
   return poolBounds(availableCores(), threadsOf(process.env['UV_THREADPOOL_SIZE']));
 }

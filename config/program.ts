@@ -10,7 +10,7 @@ if (oldNode !== undefined) {
   process.exit(1);
 }
 
-/** `ccauth`: each program of the package and of the image is a command. Each is the entry point of an npm script too. */
+/** `ccauth`: each program of the package and the image is a command, and the entry point of an npm script. */
 await runOneProgram(
   {
     name: 'ccauth',

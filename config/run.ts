@@ -12,7 +12,7 @@ const EXIT_MS = 1_850;
 /** Milliseconds that a start may still take when a signal stops it. */
 const START_MS = 30_000;
 
-/** Milliseconds in which SIGTERM counts once: npm, for example, forwards one that its whole process group has got already. */
+/** Milliseconds in which SIGTERM counts once: npm forwards one that its process group has got already. */
 const SAME_SIGNAL_MS = 1_000;
 
 /** What each signal that stops a process asks for. @param now milliseconds of a clock that nobody can set. */
@@ -26,9 +26,10 @@ export function shutdownModes(now: () => number): (signal: 'SIGTERM' | 'SIGINT')
 }
 
 /**
- * Runs a server in this process until SIGTERM, or SIGINT, which skips the grace time; so does a SIGTERM after the first second. A process
- * that does not end in time is killed; the time begins when its event loop handles the signal. So is one whose event loop hangs once it has
- * started. Where the server cannot start, reports every reason on standard error, sets a non-zero exit code and resolves with undefined.
+ * Runs a server in this process until SIGTERM, or SIGINT, which skips the grace time; so does a SIGTERM after the first
+ * second. A process that does not end in time is killed; the time begins when its event loop handles the signal. So is
+ * one whose event loop hangs once it has started. Where the server cannot start, reports every reason on standard
+ * error, sets a non-zero exit code and resolves with undefined.
  *
  * With arguments it does not start: `--help` and `--version` are answered, and others refused with exit code 2.
  *

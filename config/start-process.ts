@@ -10,7 +10,8 @@ import { PARTS } from './container.ts';
 import type { Settings } from './settings/settings.ts';
 
 /**
- * Opens the ports, and starts what runs in the background. Rejects, with nothing left open, where a port is not available.
+ * Opens the ports, and starts what runs in the background. Rejects, with nothing left open, where a port is not
+ * available.
  *
  * @param found what is logged of it once the service has started.
  */
@@ -32,7 +33,8 @@ export function startProcess(service: Service, settings: Settings, found: Checks
       // Before the keys: a start that fails must leave none in a shared ring.
       await findPort();
       await Promise.all(features.map(({ prepare }) => prepare?.()));
-      // Once more: a service that has begun to listen since then would share the port, and each would refuse the other's tokens.
+      // Once more: a service that has begun to listen since then would share the port, and each would refuse the
+      // other's tokens.
       await findPort();
       for (const { start } of features) start?.();
     },

@@ -4,8 +4,8 @@ import type { Storage, StoragePrograms } from './storages/storage.ts';
 type StorageEntry = readonly [place: 'CLIENTS_FILE' | 'DATABASE_FILE' | 'DATABASE_URL', load: () => Promise<Storage>];
 
 /**
- * The values of CLIENT_REPOSITORY. Each is loaded only where it is used: the ORM doubles the time until a service in memory issues
- * tokens.
+ * The values of CLIENT_REPOSITORY. Each is loaded only where it is used: the ORM doubles the time until a service in
+ * memory issues tokens.
  */
 const STORAGES = {
   memory: ['CLIENTS_FILE', async () => (await import('./storages/memory.ts')).memory],
@@ -29,7 +29,7 @@ export async function openPrograms(settings: { readonly CLIENT_REPOSITORY: Stora
   return programs;
 }
 
-/** The storage that the settings name, with all of its ports. The only place that chooses one. Nothing is opened yet. */
+/** The storage that the settings name, with all of its ports: the only place that chooses one. Opens nothing. */
 export function openStorage(settings: { readonly CLIENT_REPOSITORY: StorageName }): Promise<Storage> {
   const [, load] = STORAGES[settings.CLIENT_REPOSITORY];
   return load();

@@ -7,7 +7,10 @@ export interface AccessTokenClaims {
   readonly iss: string;
   /** The client's id. */
   readonly sub: string;
-  /** The client's id too, unless the deployment sets an audience or the request names resources (RFC 8707); several are an array. */
+  /**
+   * The client's id too, unless the deployment sets an audience or the request names resources (RFC 8707); several are
+   * an array.
+   */
   readonly aud: string | readonly string[];
   readonly iat: number;
   readonly nbf: number;
@@ -21,15 +24,18 @@ export interface AccessTokenClaims {
 }
 
 /**
- * The length of an access token in its compact form, in characters. A longer one is neither issued nor accepted: a server
- * limits the header fields of a request, this one to 8 KiB.
+ * The length of an access token in its compact form, in characters. A longer one is neither issued nor accepted: a
+ * server limits the header fields of a request, this one to 8 KiB.
  */
 export const TOKEN_LENGTH_MAX = 7 * 1024;
 
-/** The media type of an access token, header field `typ`: `at+jwt` of RFC 9068 section 2.1, or that of any JWT (RFC 7519 section 5.1). */
+/**
+ * The media type of an access token, header field `typ`: `at+jwt` of RFC 9068 section 2.1, or that of any JWT (RFC 7519
+ * section 5.1).
+ */
 export type TokenType = 'at+jwt' | 'JWT';
 
-/** Whether the payload of a token has each claim that is required, of its type, with times in whole seconds and in order. */
+/** Whether a payload has each claim that is required, of its type, with times in whole seconds and in order. */
 export function isAccessTokenClaims(payload: unknown): payload is AccessTokenClaims {
   if (typeof payload !== 'object' || payload === null) return false;
   const claims = payload as Partial<Record<keyof AccessTokenClaims, unknown>>;

@@ -1,8 +1,9 @@
 /**
- * The client authentication methods, by their names in metadata (RFC 8414 section 2, RFC 7591 section 2). `federated_jwt` is
- * a name of this service: an assertion that another issuer signed (RFC 7523 section 3).
+ * The client authentication methods, by their names in metadata (RFC 8414 section 2, RFC 7591 section 2).
+ * `federated_jwt` is a name of this service: an assertion that another issuer signed (RFC 7523 section 3).
  *
- * A new one begins here. The compiler then asks for its row in every table of methods; docs/how-a-token-is-issued.md has the whole list.
+ * A new one begins here. The compiler then asks for its row in every table of methods; docs/how-a-token-is-issued.md
+ * has the whole list.
  */
 export const AUTHENTICATION_METHODS = [
   'client_secret_post',

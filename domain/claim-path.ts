@@ -27,8 +27,8 @@ export function claimAt(claims: unknown, path: string): unknown {
 }
 
 /**
- * The paths of the conditions that the claims do not meet. A condition is met by exactly this text: a number, a boolean or a
- * list that would print the same is another value.
+ * The paths of the conditions that the claims do not meet. A condition is met by exactly this text: a number, a boolean
+ * or a list that would print the same is another value.
  */
 export function unmetConditions(conditions: Readonly<Record<string, string>>, claims: unknown): readonly string[] {
   return Object.entries(conditions)

@@ -51,8 +51,9 @@ export class ClientAssertion {
   }
 
   /**
-   * Parses the compact form (RFC 7515 section 7.1) with the claims that RFC 7523 section 3 requires, or says what is wrong, without a
-   * value. An assertion with critical extensions (`crit`, `b64`) is malformed too, since this service understands none.
+   * Parses the compact form (RFC 7515 section 7.1) with the claims that RFC 7523 section 3 requires, or says what is
+   * wrong, without a value. An assertion with critical extensions (`crit`, `b64`) is malformed too, since this service
+   * understands none.
    */
   static parse(compact: string): Result<ClientAssertion, string> {
     if (compact.length > MAX_LENGTH) return failure('it is longer than 12 KiB');
@@ -76,8 +77,8 @@ export class ClientAssertion {
   }
 
   /**
-   * Every claim, for conditions on claims that this service does not know. Parsed at each call: objects need up to twenty
-   * times the memory of their text, and an assertion waits for look-ups and its verification.
+   * Every claim, for conditions on claims that this service does not know. Parsed at each call: objects need up to
+   * twenty times the memory of their text, and an assertion waits for look-ups and its verification.
    */
   readPayload(): Readonly<Record<string, unknown>> {
     return readObject(this.#compact.split('.')[1] ?? '') ?? {};
@@ -97,7 +98,10 @@ type SentClaims = Omit<AssertionClaims, 'aud'> & { readonly aud: string | readon
 const REQUIRED = ['alg', 'sub', 'aud', 'exp'];
 const TIMES = ['exp', 'iat', 'nbf'];
 
-/** What is wrong with one of these fields, without its value. Times are numbers; all others are texts, and `aud` may be several. */
+/**
+ * What is wrong with one of these fields, without its value. Times are numbers; all others are texts, and `aud` may be
+ * several.
+ */
 function faultOf(fields: Fields, names: readonly string[]): string | undefined {
   const isGood = (name: string, value: unknown) => {
     if (value === undefined) return !REQUIRED.includes(name);

@@ -9,13 +9,13 @@ export type ClaimValue =
   | readonly ClaimValue[]
   | { readonly [name: string]: ClaimValue };
 
-/** Claims that the operator gives to the tokens of one client, such as a tenant. They stand at the root of the payload. */
+/** Claims of the tokens of one client, such as a tenant. They are at the root of the payload. */
 export type ClientClaims = { readonly [name: string]: ClaimValue };
 
 /** Of most clients, whose claims need no check. */
 export const NO_CLAIMS: ClientClaims = Object.freeze({});
 
-/** The most bytes of a client's claims as compact JSON. A token travels in a header field, and resource servers limit those. */
+/** The most bytes of a client's claims as compact JSON: resource servers limit the header field of a token. */
 export const CLIENT_CLAIMS_BYTES_MAX = 1_024;
 
 /** The most levels of objects and arrays, the object of the claims included. */
@@ -35,9 +35,9 @@ const OWN_CLAIMS = {
 } satisfies Record<keyof AccessTokenClaims, true>;
 
 /**
- * Claims that the service or a standard gives a meaning (RFC 7519 section 4.1, RFC 7662, RFC 7800, RFC 8417, RFC 8693 section 4, RFC 9068
- * section 2, RFC 9396, RFC 9493, OpenID Connect): a client's own value could grant it what nobody decided. RFC 9068 leaves `groups`, `roles` and
- * `entitlements` to the deployment.
+ * Claims that the service or a standard gives a meaning (RFC 7519 section 4.1, RFC 7662, RFC 7800, RFC 8417, RFC 8693
+ * section 4, RFC 9068 section 2, RFC 9396, RFC 9493, OpenID Connect): a client's own value could grant it what nobody
+ * decided. RFC 9068 leaves `groups`, `roles` and `entitlements` to the deployment.
  */
 export const RESERVED_CLAIMS: ReadonlySet<string> = new Set([
   ...Object.keys(OWN_CLAIMS),
@@ -66,8 +66,8 @@ export function ruleOfClaims(claims: unknown): string | undefined {
 }
 
 /**
- * Some readers, such as encoding/json of Go, take a name in another case for the same one, and the last of them counts. For Java, the capital
- * I with a dot is another i.
+ * Some readers, such as encoding/json of Go, take a name in another case for the same one, and the last of them counts.
+ * For Java, the capital I with a dot is another i.
  */
 function folded(name: string): string {
   return name.toUpperCase().toLowerCase().replaceAll('i\u0307', 'i');

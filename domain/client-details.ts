@@ -49,8 +49,9 @@ interface ClientCredentials {
 }
 
 /**
- * What a registration has beside the five columns of the specification. It is one document, the same in clients files, in the columns
- * `credentials` and `details`, in exports and in the API. `--json` and audit events show of secrets and keys only what is no secret.
+ * What a registration has beside the five columns of the specification. It is one document, the same in clients files,
+ * in the columns `credentials` and `details`, in exports and in the API. `--json` and audit events show of secrets and
+ * keys only what is no secret.
  */
 export interface ClientDetails extends ClientCredentials, ClientFields {
   /** The resources that the client may name in a token request (RFC 8707). */
@@ -61,7 +62,7 @@ const NO_ENTRIES = { secrets: [], jwks: { keys: [] }, federated_subjects: [], re
 
 export const NO_DETAILS = { ...NO_ENTRIES, ...NO_FIELDS } satisfies ClientDetails;
 
-/** The fields of the column `credentials`. All others are in the column `details`, which is read after authentication only. */
+/** The fields of the column `credentials`. All others are in `details`, which is read after authentication. */
 export const CREDENTIAL_FIELDS: readonly string[] = [
   'client_secret_expires_at',
   'client_secret_generated',

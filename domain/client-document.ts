@@ -10,7 +10,7 @@ export interface ExpiryDocument {
   readonly expired: boolean;
 }
 
-/** What is shown of a secret. Its id and name are null for the secret without an id, which is in the column `client_secret`. */
+/** What is shown of a secret. Id and name are null for the one in the column `client_secret`. */
 export interface RecordedSecret extends Pick<ExpiryDocument, 'expires_at'> {
   readonly secret_id: string | null;
   readonly name: string | null;
@@ -41,7 +41,7 @@ export interface ClientDocument extends ClientFields {
   readonly scope: string;
   /** `broken` and `disabled` clients get no token. */
   readonly state: 'enabled' | 'disabled' | 'broken';
-  /** log2 of the rounds, also of a locked hash; null if the secret without an id is not a BCrypt encoding, or there is none. */
+  /** log2 of the rounds, also of a locked hash; null if the secret without an id is no BCrypt encoding, or absent. */
   readonly bcrypt_cost: number | null;
   /** The day of its last token, where that is recorded. */
   readonly last_used?: string;

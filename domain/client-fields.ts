@@ -4,17 +4,17 @@ import { ruleOfLifetime } from './token-lifetime.ts';
 import { hasUnprintable } from './unprintable.ts';
 
 /**
- * The simple fields of a client, each one value. They have these names and values in the column `details`, in clients files and in
- * `--json`. Everything that handles clients takes them from {@link CLIENT_FIELDS}.
+ * The simple fields of a client, each one value. They have these names and values in the column `details`, in clients
+ * files and in `--json`. Everything that handles clients takes them from {@link CLIENT_FIELDS}.
  */
 export interface ClientFields {
   /** At the root of the payload of each token. */
   readonly claims: ClientClaims;
   /** The longest lifetime of the client's tokens, in seconds; null: as long as the deployment's. */
   readonly token_lifetime_seconds: number | null;
-  /** The grants by which the client may get tokens, short or in full (RFC 7591 section 2); null: all that are switched on. */
+  /** The grants that the client may use, short or in full (RFC 7591 section 2); null: all that are switched on. */
   readonly grant_types: readonly string[] | null;
-  /** What it serves as a resource server: it may ask about tokens with one of these in `aud`; null: about none of others. */
+  /** What it serves as a resource server: it may ask about tokens for one of these; null: only about its own. */
   readonly audiences: readonly string[] | null;
   /** Whose file has the client, such as a team; null: nobody's. */
   readonly owner: string | null;

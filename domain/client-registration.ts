@@ -42,7 +42,10 @@ export interface ClientRegistrationFields extends ClientColumns, Partial<Record<
   readonly resources?: readonly RegisteredResource[];
 }
 
-/** A client to register. Storage gives it its `id`. A kind of details that is absent says nothing; an empty one says that there are none. */
+/**
+ * A client to register. Storage gives it its `id`. A kind of details that is absent says nothing; an empty one says
+ * that there are none.
+ */
 export interface NewClient extends Omit<ClientColumns, 'id'> {
   readonly details?: Partial<ClientDetails>;
 }
@@ -108,7 +111,9 @@ export class ClientRegistration {
     Object.freeze(this);
   }
 
-  /** Whether a lock on its secret disables the client, however it authenticates. A plain secret may begin like a lock. */
+  /**
+   * Whether a lock on its secret disables the client, however it authenticates. A plain secret may begin like a lock.
+   */
   get isDisabled(): boolean {
     return this.clientSecret.kind === 'unusable' && isLocked(this.clientSecret.reveal());
   }
@@ -117,7 +122,10 @@ export class ClientRegistration {
     return this.#grantTypes?.includes(grant) ?? true;
   }
 
-  /** A registration that somebody makes now. An id that nobody can see in full is refused; one that another program has stored is not. */
+  /**
+   * A registration that somebody makes now. An id that nobody can see in full is refused; one that another program has
+   * stored is not.
+   */
   static toRegister(fields: ClientRegistrationFields): Result<ClientRegistration, RegistrationProblem> {
     const registration = ClientRegistration.of(fields);
     if (!registration.ok || !hasUnprintable(fields.clientId)) return registration;

@@ -16,8 +16,9 @@ export interface ClockWindow {
 }
 
 /**
- * The window after a response of the directory. Its clock was read at some moment between the two times of the monotonic
- * clock, so that half of the time between them is uncertain. Only a clock that is certainly off is outside of the window.
+ * The window after a response of the directory. Its clock was read at some moment between the two times of the
+ * monotonic clock, so that half of the time between them is uncertain. Only a clock that is certainly off is outside of
+ * the window.
  */
 export function clockWindow(directoryTime: number, sentAt: number, receivedAt: number): ClockWindow {
   const uncertain = (receivedAt - sentAt) / 2;

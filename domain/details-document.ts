@@ -43,12 +43,13 @@ export function documentIn(credentials: unknown, details: unknown): Result<Field
 
 const DETAIL_COLUMN_FIELDS: readonly string[] = ['resources', ...CLIENT_FIELD_NAMES];
 
-/** A document as a storage has it. Another program may have written anything into it, so each of its parts is read with care. */
+/** A document as it is stored. Another program may have written anything into it. */
 export type StoredDocument = Fields;
 
 /**
- * The stored secret that a presented one is compared with: the one that its id selects, if there is one that is valid now,
- * otherwise the one without an id, which may have expired: then there is none. The lock of a disabled client counts for both.
+ * The stored secret that a presented one is compared with: the one that its id selects, if there is one that is valid
+ * now, otherwise the one without an id, which may have expired: then there is none. The lock of a disabled client
+ * counts for both.
  *
  * @param stored the secret without an id, with the lock if there is one.
  */
@@ -62,7 +63,10 @@ export function selectSecret(stored: string, document: StoredDocument, now: numb
   return typeof encoded === 'string' && Number(expires_at) > now ? encoded : own;
 }
 
-/** Whether somebody may have chosen a valid secret that is stored at less than {@link CHOSEN_SECRET_COST}, so that it can be guessed from the table. */
+/**
+ * Whether somebody may have chosen a valid secret that is stored at less than {@link CHOSEN_SECRET_COST}, so that it
+ * can be guessed from the table.
+ */
 export function hasWeakSecret(stored: string, document: StoredDocument, now: number): boolean {
   const { client_secret_expires_at, client_secret_generated } = document;
   const own = {

@@ -1,7 +1,8 @@
 import type { TokenAlgorithm } from './token-key.ts';
 
 /*
- * The states of a key at a time. They follow from its plan, from the columns beside its seal, and from the other keys: nobody sets them.
+ * The states of a key at a time. They follow from its plan, from the columns beside its seal, and from the other keys:
+ * nobody sets them.
  *
  * | state | when | verifies | signs |
  * |---|---|---|---|
@@ -21,16 +22,18 @@ import type { TokenAlgorithm } from './token-key.ts';
  *
  * A replica adds the key after the one that signs as soon as that has begun. What holds, with its test:
  * - A key signs no token that outlives it: `endOf` is a token's lifetime and LEEWAY_SECONDS before `verifiesUntil`.
- * - A verifier can know each key before it signs, unless no other may: "sign only with keys that verify long enough, and that verifiers
- *   can know unless no other may sign" (both, tests/domain/key-chain.test.ts).
- * - One algorithm and step is one key: "of several replicas in an empty ring at the same moment leaves one key, which all use".
+ * - A verifier can know each key before it signs, unless no other may: "sign only with keys that verify long enough,
+ *   and that verifiers can know unless no other may sign" (both, tests/domain/key-chain.test.ts).
+ * - One algorithm and step is one key: "of several replicas in an empty ring at the same moment leaves one key, which
+ *   all use".
  * - Replicas with the same settings sign with the same key: "of one set of settings agree on the key that signs, …".
- * - Only a seal makes a key, and a column can only narrow it: "a row of the ring" (tests/application/keys/key-ring.test.ts).
+ * - Only a seal makes a key, and a column can only narrow it: "a row of the ring"
+ *   (tests/application/keys/key-ring.test.ts).
  */
 
 /**
- * What a seal says about a key. The keys of one algorithm are a chain, by their steps. Times in whole seconds, by the clock
- * that the ring is kept by.
+ * What a seal says about a key. The keys of one algorithm are a chain, by their steps. Times in whole seconds, by the
+ * clock that the ring is kept by.
  */
 export interface KeyPlan {
   readonly algorithm: TokenAlgorithm;
@@ -81,12 +84,12 @@ export interface KeyPolicy {
 /** For how long after its last token a key verifies, in seconds: for the clocks of replicas, and of verifiers. */
 const LEEWAY_SECONDS = 60;
 
-/** A planned key that is not in the ring so many seconds later must not be added any more: its times are out of date. */
+/** A planned key that is not in the ring so many seconds later must not be added: its times are out of date. */
 export const ADDED_WITHIN_SECONDS = 5;
 
 /**
- * The key that signs at this time: of the algorithm of this replica, the last one whose time has come; or the next one, if
- * no other is left. The first key of a new algorithm waits for its time, while keys of another one sign.
+ * The key that signs at this time: of the algorithm of this replica, the last one whose time has come; or the next one,
+ * if no other is left. The first key of a new algorithm waits for its time, while keys of another one sign.
  */
 export function signingKeyAt<Key extends RingKey>(ring: Ring<Key>, time: number, policy: KeyPolicy): Key | undefined {
   const own = currentOf(ableKeys(ring, time, policy), policy.algorithm, time);
@@ -115,8 +118,8 @@ export function nextKeyAt(ring: Ring, time: number, policy: KeyPolicy): KeyPlan 
 }
 
 /**
- * Whether this replica lacks the secret of the others: it must add no key, which they could not open. A locked key of another algorithm, or
- * from before the one that signs, tells nothing where this replica can open keys.
+ * Whether this replica lacks the secret of the others: it must add no key, which they could not open. A locked key of
+ * another algorithm, or from before the one that signs, tells nothing where this replica can open keys.
  */
 function isLockedOut({ keys, locked }: Ring, algorithm: TokenAlgorithm, current: RingKey | undefined): boolean {
   if (keys.length === 0) return locked.length > 0;
@@ -126,7 +129,10 @@ function isLockedOut({ keys, locked }: Ring, algorithm: TokenAlgorithm, current:
 /** No key gets that far, so a row with such a step was made up. */
 const STEP_MAX = 1e9;
 
-/** Behind every row of this algorithm; or where rows that somebody made up leave no such step, the first free one behind every key. */
+/**
+ * Behind every row of this algorithm; or where rows that somebody made up leave no such step, the first free one behind
+ * every key.
+ */
 function nextStep({ keys, rows }: Ring, algorithm: TokenAlgorithm): number {
   const stepsOf = (all: readonly (RingKey | RingRow)[]) =>
     all.filter((row) => row.algorithm === algorithm).map(({ step = -1 }) => step);
@@ -185,8 +191,8 @@ function currentOf<Key extends RingKey>(able: readonly Key[], algorithm: string,
 }
 
 /**
- * The key of another algorithm that has begun to sign last. If none may sign any more, as the tokens of this replica are valid for
- * longer than those of the replicas that added it, the one that follows.
+ * The key of another algorithm that has begun to sign last. If none may sign any more, as the tokens of this replica
+ * are valid for longer than those of the replicas that added it, the one that follows.
  */
 function currentOfOthers<Key extends RingKey>(ring: Ring<Key>, time: number, policy: KeyPolicy): Key | undefined {
   const able = ableKeys(ring, time, policy).filter(({ algorithm }) => algorithm !== policy.algorithm);

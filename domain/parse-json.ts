@@ -1,7 +1,7 @@
 /**
- * The value of a JSON text; undefined if it is none, has an object that names a field twice, since two readers could differ on its value
- * (RFC 8259 section 4), or more values or levels than these; objects and arrays count as two values. The parser's message is not used: it
- * quotes the text, which may be a secret.
+ * The value of a JSON text; undefined if it is none, has an object that names a field twice, since two readers could
+ * differ on its value (RFC 8259 section 4), or more values or levels than these; objects and arrays count as two
+ * values. The parser's message is not used: it quotes the text, which may be a secret.
  */
 export function parseJson(text: string, valuesMax = Infinity, depthMax = Infinity): unknown {
   try {

@@ -31,7 +31,7 @@ export type PublicJwk = {
 const RSA_BITS_MIN = 2_048;
 /** With a larger modulus, one verification takes several times as long. */
 const RSA_BITS_MAX = 4_096;
-/** 65537, as everybody uses it: with another exponent, a verification takes another time, which would tell of the key. */
+/** 65537, as everybody uses it: with another one, a verification takes another time, which would tell of the key. */
 const EXPONENT = 'AQAB';
 const KID_MAX_LENGTH = 255;
 
@@ -51,8 +51,9 @@ export function algorithmsOf(jwk: PublicJwk): readonly AssertionAlgorithm[] {
 }
 
 /**
- * Reads a public key for signatures of assertions, or says which rule it breaks; never with a value. Accepts RSA of 2048 to
- * 4096 bits, P-256, P-384 and Ed25519. Whether a point is on its curve, the adapter that uses the key finds out.
+ * Reads a public key for signatures of assertions, or says which rule it breaks; never with a value. Accepts RSA of
+ * 2048 to 4096 bits, P-256, P-384 and Ed25519. Whether a point is on its curve, the adapter that uses the key finds
+ * out.
  */
 export function readPublicJwk(value: unknown): Result<PublicJwk, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return failure('must be an object');
@@ -82,7 +83,7 @@ export function readPublicJwk(value: unknown): Result<PublicJwk, string> {
   });
 }
 
-/** The text whose SHA-256 digest is the thumbprint of a key: its required fields in alphabetical order (RFC 7638 section 3). */
+/** The text whose SHA-256 is the thumbprint of a key: its required fields by their names (RFC 7638 section 3). */
 export function thumbprintInput(jwk: PublicJwk): string {
   return JSON.stringify(jwk, ['crv', 'e', 'kty', 'n', 'x', 'y']);
 }

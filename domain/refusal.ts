@@ -5,19 +5,20 @@ export interface ReasonRow<Code extends string = string> {
   /** For the caller. */
   readonly code: Code;
   /**
-   * `error_description` (RFC 6749 section 5.2): what the developer of a client has to fix. `…` is the value in the settings that was
-   * expected, the fault, or the scope or resource that was asked for: nothing else of the request is reflected. Credentials that were
-   * checked get none, since any detail would help an attacker.
+   * `error_description` (RFC 6749 section 5.2): what the developer of a client has to fix. `…` is the value in the
+   * settings that was expected, the fault, or the scope or resource that was asked for: nothing else of the request is
+   * reflected. Credentials that were checked get none, since any detail would help an attacker.
    */
   readonly description?: string;
 }
 
 /**
- * Why a request is refused. Each reason is one case that an operator may want to distinguish. The caller gets its code, and
- * for some reasons a description; the log has the reason. What adapters/http refuses before a use case, such as
+ * Why a request is refused. Each reason is one case that an operator may want to distinguish. The caller gets its code,
+ * and for some reasons a description; the log has the reason. What adapters/http refuses before a use case, such as
  * `invalid_request`, is in its http-reasons.ts.
  *
- * Codes: RFC 6749 section 5.2, RFC 8628 section 3.5 and RFC 8707 section 2 (token endpoint), RFC 6750 section 3.1 (bearer tokens).
+ * Codes: RFC 6749 section 5.2, RFC 8628 section 3.5 and RFC 8707 section 2 (token endpoint), RFC 6750 section 3.1
+ * (bearer tokens).
  */
 export const REASONS = {
   client_unknown: { code: 'invalid_client' },
@@ -132,11 +133,11 @@ export interface Refusal {
   readonly code: RefusalCode;
   /** For the log. */
   readonly reason: RefusalReason;
-  /** The refused client, for the log. Only the id of a registered client, because an unknown id may be a secret in the wrong field. */
+  /** The refused client, for the log, if it is registered: an unknown id may be a secret in the wrong field. */
   readonly clientId?: string;
   /** What the description shows for `…`, never of a registration. It may be as long as a request. */
   readonly shown?: string;
-  /** What an operator compares, for the log: of a registration, and of what a trusted issuer has signed. Never a secret. */
+  /** What an operator compares, for the log: a registration, and what a trusted issuer has signed. Never a secret. */
   readonly detail?: string;
 }
 
@@ -146,8 +147,8 @@ export function refused(reason: RefusalReason, clientId?: string, shown?: string
 }
 
 /**
- * The same where the assertion is the grant (RFC 7523 section 3.1): what would be `invalid_client` is `invalid_grant`. All that depends on what
- * is registered is told alike.
+ * The same where the assertion is the grant (RFC 7523 section 3.1): what would be `invalid_client` is `invalid_grant`.
+ * All that depends on what is registered is told alike.
  */
 export function refusedGrant({ problem }: Failure<Refusal>): Failure<Refusal> {
   return problem.code === 'invalid_client' ? failure({ ...problem, code: 'invalid_grant' }) : failure(problem);

@@ -26,8 +26,8 @@ export function uriOf(registered: RegisteredResource): string {
 const BARE_ORIGIN = /^([A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?]+)\/?$/;
 
 /**
- * The registered resources that a request names, each once and in its registered spelling; undefined if one of them is not
- * registered. They are compared character by character, except that `https://api.example.com` and
+ * The registered resources that a request names, each once and in its registered spelling; undefined if one of them is
+ * not registered. They are compared character by character, except that `https://api.example.com` and
  * `https://api.example.com/` are the same: many clients send the second where the first was meant.
  */
 export function selectResources(

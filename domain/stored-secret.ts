@@ -1,5 +1,5 @@
-// Version, cost, and 22 characters of salt with 31 of hash in BCrypt's own base 64. `$2x$` marks hashes of a broken encoder and never matches.
-// Spring Security puts a prefix in front.
+// Version, cost, and 22 characters of salt with 31 of hash in BCrypt's own base 64. `$2x$` marks hashes of a broken
+// encoder and never matches. Spring Security puts a prefix in front.
 const BCRYPT_ENCODING = /^(?:\{bcrypt\})?(\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53})$/;
 const PLAIN_PREFIX = '{noop}';
 
@@ -19,8 +19,8 @@ export const SECRET_MIN_CHARACTERS = 16;
 type StoredSecretKind = 'bcrypt' | 'plain' | 'unusable';
 
 /**
- * A client secret as it is stored: a BCrypt encoding, also behind `{bcrypt}`, or `{noop}` and the plain secret (in memory only, for
- * demonstrations), or something that no secret can ever match, such as a locked hash.
+ * A client secret as it is stored: a BCrypt encoding, also behind `{bcrypt}`, or `{noop}` and the plain secret (in
+ * memory only, for demonstrations), or something that no secret can ever match, such as a locked hash.
  *
  * Only `reveal` returns the text: it is not in JSON, inspections or template strings.
  */
@@ -57,7 +57,7 @@ export class StoredSecret {
   }
 }
 
-/** Whether a secret can be compared in full: not empty, at most 72 bytes of UTF-8, and no NUL, at which BCrypt stops reading. */
+/** Whether a secret can be compared in full: 1 to 72 bytes of UTF-8, and no NUL, at which BCrypt stops. */
 export function isPresentableSecret(secret: string): boolean {
   return secret !== '' && !secret.includes('\0') && new TextEncoder().encode(secret).length <= SECRET_MAX_BYTES;
 }
@@ -65,7 +65,10 @@ export function isPresentableSecret(secret: string): boolean {
 const SECRET_ID = /^[\w~-]{1,32}$/;
 const ID_OF_SECRET = /^([\w~-]{1,32})\../;
 
-/** Whether a text can be the public id of a secret. Its characters need no escaping in Basic credentials, which some clients send unencoded. */
+/**
+ * Whether a text can be the public id of a secret. Its characters need no escaping in Basic credentials, which some
+ * clients send unencoded.
+ */
 export function isSecretId(text: string): boolean {
   return SECRET_ID.test(text);
 }
@@ -95,7 +98,7 @@ export function lock(stored: string): string {
   return isLocked(stored) ? stored : LOCK + stored;
 }
 
-/** The stored secret without its lock. A lock with nothing behind it stays: without it, the secret would match nothing either. */
+/** The stored secret without its lock. A lock with nothing behind it stays: nothing would match anyway. */
 export function unlock(stored: string): string {
   return stored.replace(LOCKED, '');
 }

@@ -11,7 +11,10 @@ export interface TokenSituation {
   readonly leewaySeconds: number;
 }
 
-/** Why a token is not accepted now: another issuer, on or after the second of `exp`, or before `nbf` (RFC 7519 sections 4.1.1, 4.1.4 and 4.1.5). */
+/**
+ * Why a token is not accepted now: another issuer, on or after the second of `exp`, or before `nbf` (RFC 7519 sections
+ * 4.1.1, 4.1.4 and 4.1.5).
+ */
 export function defectOf({ iss, exp, nbf }: AccessTokenClaims, { issuer, now, leewaySeconds }: TokenSituation) {
   if (iss !== issuer) return 'token_issuer_foreign';
   if (now - leewaySeconds >= exp) return 'token_expired';
@@ -27,7 +30,10 @@ export interface Introspector {
   readonly audiences: readonly string[];
 }
 
-/** Whether a client may know about a token: its own, one for itself or for what it serves, or any token if it has the scope for that. */
+/**
+ * Whether a client may know about a token: its own, one for itself or for what it serves, or any token if it has the
+ * scope for that.
+ */
 export function mayKnow(claims: AccessTokenClaims, by: Introspector, scopeForAll: string): boolean {
   const isOwn = claims.sub === by.clientId || isFor(claims, by.clientId);
   return isOwn || by.audiences.some((audience) => isFor(claims, audience)) || by.scopes.includes(scopeForAll);
@@ -46,7 +52,10 @@ export function isRevoked({ iat }: AccessTokenClaims, { isRevoked: isAlone, issu
   return isAlone || (issuedUntil !== undefined && iat <= issuedUntil);
 }
 
-/** Whether the tokens of a client are active, as it is registered now: not if it is disabled or removed, or its row is broken. */
+/**
+ * Whether the tokens of a client are active, as it is registered now: not if it is disabled or removed, or its row is
+ * broken.
+ */
 export function isActive(registration: ClientRegistration | undefined): registration is ClientRegistration {
   return registration !== undefined && !registration.isDisabled;
 }

@@ -57,8 +57,8 @@ export function readTokenAlgorithm(name: unknown): TokenAlgorithm | undefined {
 }
 
 /**
- * The key for tokens in a JSON Web Key, by its type and by its `use`, `alg` and `key_ops`, where it has them; undefined if
- * it is for something else, or has no `kid`. Whether the key is usable, the adapter that imports it finds out.
+ * The key for tokens in a JSON Web Key, by its type and by its `use`, `alg` and `key_ops`, where it has them; undefined
+ * if it is for something else, or has no `kid`. Whether the key is usable, the adapter that imports it finds out.
  */
 export function readTokenKey(value: unknown): TokenKey | undefined {
   const jwk: Readonly<Record<string, unknown>> = Object(value);

@@ -2,7 +2,7 @@
 export const LIFETIME_SECONDS_MIN = 1;
 export const LIFETIME_SECONDS_MAX = 86_400;
 
-/** The rule that the longest lifetime of a client's tokens breaks, if it breaks one; null: as long as the deployment's. */
+/** The rule that a client's token lifetime breaks, if it breaks one; null: that of the deployment. */
 export function ruleOfLifetime(seconds: unknown): string | undefined {
   if (seconds === null) return undefined;
   const isWithin = Number.isInteger(seconds) && Number(seconds) >= LIFETIME_SECONDS_MIN;

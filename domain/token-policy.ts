@@ -20,9 +20,15 @@ export const TOKEN_PROFILES = Object.keys(TYPES) as readonly TokenProfile[];
 export interface TokenPolicyOptions {
   /** Claim `iss`, exactly as tokens contain it. */
   readonly issuer: string;
-  /** `exp - iat` of a client without its own shorter one, a whole number of seconds from LIFETIME_SECONDS_MIN to LIFETIME_SECONDS_MAX, as the settings check. */
+  /**
+   * `exp - iat` of a client without its own shorter one, a whole number of seconds from LIFETIME_SECONDS_MIN to
+   * LIFETIME_SECONDS_MAX, as the settings check.
+   */
   readonly lifetimeSeconds: number;
-  /** `rfc9068`: header `typ` is `at+jwt`, with the claims that strict verifiers require. `common`: the same claims, and `typ` is `JWT`. */
+  /**
+   * `rfc9068`: header `typ` is `at+jwt`, with the claims that strict verifiers require. `common`: the same claims, and
+   * `typ` is `JWT`.
+   */
   readonly profile?: TokenProfile;
   /** Claim `aud` of a token whose request names no resource; if undefined, the client's own id. */
   readonly audience?: string | undefined;
@@ -64,8 +70,9 @@ export class TokenPolicy {
   }
 
   /**
-   * What a request gets: the requested scopes, or all if none are requested, of those that the named resources have, or else of the
-   * registered ones (RFC 6749 section 3.3); and the resources in their registered spelling (RFC 8707 section 2). Never one beyond them.
+   * What a request gets: the requested scopes, or all if none are requested, of those that the named resources have, or
+   * else of the registered ones (RFC 6749 section 3.3); and the resources in their registered spelling (RFC 8707
+   * section 2). Never one beyond them.
    */
   grant(
     { clientId, scope: registered, resources }: ClientRegistration,
@@ -115,7 +122,7 @@ export class TokenPolicy {
   }
 }
 
-/** The different sets of scopes that the tokens for these resources are bound to; undefined: those of the registration. */
+/** The sets of scopes that tokens for these resources are bound to; undefined: those of the registration. */
 function boundsOf(resources: readonly RegisteredResource[]): readonly (Scope | undefined)[] {
   const bounds = new Map<string | undefined, Scope | undefined>();
   for (const resource of resources) {

@@ -37,7 +37,10 @@ interface ProgramPage {
   readonly storageTexts?: StorageTexts;
 }
 
-/** Runs the one of these commands that the arguments name, and returns the exit code. Rejects only on a bug. @param parts are closed at its end. */
+/**
+ * Runs the one of these commands that the arguments name, and returns the exit code. Rejects only on a bug. @param
+ * parts are closed at its end.
+ */
 export function runCommand<Parts extends Closable>(
   page: ProgramPage,
   commands: readonly CommandDefinition<Parts>[],

@@ -6,7 +6,7 @@ interface OneProgram {
   readonly name: string;
   readonly description: string;
   readonly version: string;
-  /** A summary, and what runs the program and sets the exit code, by the word that calls it, in the order of the help page. */
+  /** A summary, and what runs the program, by the word that calls it, in the order of the help page. */
   readonly programs: Readonly<Record<string, readonly [summary: string, load: () => Promise<unknown>]>>;
 }
 

@@ -1,6 +1,6 @@
 import { printableJsonText, UNPRINTABLE } from '../../domain/unprintable.ts';
 
-/** The text with every character escaped that would move the cursor, change colors, reorder the text or stay invisible. */
+/** The text with each character escaped that moves the cursor, changes colors, reorders text or is invisible. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

@@ -23,8 +23,8 @@ const LINE_BREAK = /\r?\n$/;
 
 /**
  * Reads a secret from standard input to its end, without one trailing line break (LF or CRLF), which `echo` and editors
- * add. Everything else belongs to the secret, spaces too. Refuses secrets that BCrypt would not compare in full, bytes that
- * are not UTF-8, since no client could send them, what nobody sees, and short secrets unless they are allowed.
+ * add. Everything else belongs to the secret, spaces too. Refuses secrets that BCrypt would not compare in full, bytes
+ * that are not UTF-8, since no client could send them, what nobody sees, and short secrets unless they are allowed.
  */
 export async function readSecret(input: Input, { allowShortSecret }: ShortSecretOptions): Promise<string> {
   if (input.isTTY) {

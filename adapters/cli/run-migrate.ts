@@ -26,7 +26,7 @@ export interface MigrateOptions extends OutputOptions {
   readonly dryRun?: true;
 }
 
-/** Runs what is missing, and returns what was done, or for a dry run the statements; or what is wrong with the environment. */
+/** Runs what is missing. Returns what was done, for a dry run the statements, or what is wrong with the environment. */
 type Migrate = (options: MigrateOptions) => Promise<Result<Migrated, string>>;
 
 export interface Migrated {

@@ -33,8 +33,8 @@ const GRANT =
 const DOCTOR = 'CLIENT_REPOSITORY=postgres npm run doctor, with the same DATABASE_URL, says what to do.';
 
 /**
- * The problem that a fault of a storage is; and for one of the connection or the server, where the operator finds what to do.
- * Other faults are thrown.
+ * The problem that a fault of a storage is; and for one of the connection or the server, where the operator finds what
+ * to do. Other faults are thrown.
  */
 export function problemOf(
   fault: unknown,

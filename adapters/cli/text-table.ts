@@ -27,7 +27,10 @@ export function textTable(rows: Rows): string {
   return new GrowingTable().add(rows).slice(0, -1);
 }
 
-/** A table of any length, which is written part by part, with what a terminal would execute escaped. Its columns are as wide as the cells so far. */
+/**
+ * A table of any length, which is written part by part, with what a terminal would execute escaped. Its columns are as
+ * wide as the cells so far.
+ */
 export class GrowingTable {
   #widths: readonly number[] = [];
 

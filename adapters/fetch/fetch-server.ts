@@ -25,8 +25,9 @@ const OF_THE_CONNECTION = new Set(['host', 'content-length', 'transfer-encoding'
 const UNKNOWN_ADDRESS = '0.0.0.0';
 
 /**
- * The service as a function from a Web-standard Request to a Response (WHATWG Fetch), in place of a server with sockets. What a parser of
- * HTTP decides, such as repeated header fields, is decided by the web server that calls it. A body is read before the request is handled.
+ * The service as a function from a Web-standard Request to a Response (WHATWG Fetch), in place of a server with
+ * sockets. What a parser of HTTP decides, such as repeated header fields, is decided by the web server that calls it. A
+ * body is read before the request is handled.
  */
 export class FetchServer {
   /** Connections are those of the web server. */
@@ -51,7 +52,10 @@ export class FetchServer {
   /** There are no connections to end. */
   retire(): void {}
 
-  /** Refuses further requests, and waits for those in progress. After `drainMs`, calls `endWaits`, which ends what they wait for. */
+  /**
+   * Refuses further requests, and waits for those in progress. After `drainMs`, calls `endWaits`, which ends what they
+   * wait for.
+   */
   async close(drainMs: number, endWaits: () => void): Promise<void> {
     this.#isClosed = true;
     const timer = setTimeout(endWaits, drainMs);
@@ -59,7 +63,10 @@ export class FetchServer {
     clearTimeout(timer);
   }
 
-  /** Answers a request. Rejects once the service is closed, and with a TypeError if somebody has read the body, or the address is none. */
+  /**
+   * Answers a request. Rejects once the service is closed, and with a TypeError if somebody has read the body, or the
+   * address is none.
+   */
   async fetch(request: Request, { remoteAddress = UNKNOWN_ADDRESS }: RequestSource = {}): Promise<Response> {
     if (this.#isClosed) throw new Error('the service is closed');
     if (isIP(remoteAddress) === 0) throw new TypeError('remoteAddress: must be an IP address, without a port');
@@ -85,8 +92,9 @@ export class FetchServer {
 }
 
 /**
- * The whole body, or one byte more than it may have; undefined if it fails or takes too long. What is left is for the web server: streams
- * that Node.js makes of its requests throw in an event if they are cancelled while data arrives, which ends the process.
+ * The whole body, or one byte more than it may have; undefined if it fails or takes too long. What is left is for the
+ * web server: streams that Node.js makes of its requests throw in an event if they are cancelled while data arrives,
+ * which ends the process.
  */
 async function readBody(
   reader: ReadableStreamDefaultReader<Uint8Array>,

@@ -58,7 +58,7 @@ function listOf<Entry extends z.ZodType>(entry: Entry) {
   return z.array(entry, 'must be an array').exactOptional();
 }
 
-/** A key as it stands in a JWK set, beside which `expires_at` may stand. Unknown fields have no meaning (RFC 7517 section 4). */
+/** A key of a JWK set, which may have `expires_at`. Unknown fields have no meaning (RFC 7517 section 4). */
 const KEY = z
   .looseObject({ expires_at: TIME }, 'must be an object')
   .transform(({ expires_at, ...jwk }, { addIssue }): ClientKey => {
@@ -111,7 +111,7 @@ const DOCUMENT = entryOf(DETAILS);
 
 const ANY_CLIENT = { id: 'x', clientId: 'x', clientSecret: NO_SECRET, clientName: 'x', scope: 'x' };
 
-/** The invariants that the fields break: those of one do not depend on the others, or on the id, which is assigned later. */
+/** The invariants that the fields break: none depends on other fields, or on the id, which is assigned later. */
 function brokenRulesOf(client: NewClient): readonly RegistrationProblem[] {
   if (ClientRegistration.toRegister({ ...ANY_CLIENT, ...client }).ok) return [];
   return Object.entries(client).flatMap(([field, text]) => {
@@ -165,7 +165,10 @@ const ENTRY = z.preprocess((entry) => {
   return authenticates ? { ...entry, client_secret: NO_SECRET } : entry;
 }, CLIENT);
 
-/** Writes what readClientsFile reads: an entry on one line, or why it would be refused. It has each list, so that it says all of the client. */
+/**
+ * Writes what readClientsFile reads: an entry on one line, or why it would be refused. It has each list, so that it
+ * says all of the client.
+ */
 export function formatClient({ details, ...client }: NewClient): Result<string, readonly string[]> {
   const text = JSON.stringify({
     client_id: client.clientId,
@@ -189,8 +192,9 @@ export const readDetails: ReadDetails = (document) => {
 
 /**
  * Reads the JSON of a clients file: an array of objects with the fields `client_id`, `client_secret` (a BCrypt encoding
- * of cost 4 to 14, also with a lock in front, or `{noop}` and the plain secret, or a reference to a secret, or `*` for none), `client_name` and `scope`, and those that other methods need. Returns every problem of the file, each
- * with the entry's position, counted from 0, its client and its field; never with a value, which may be a secret.
+ * of cost 4 to 14, also with a lock in front, or `{noop}` and the plain secret, or a reference to a secret, or `*` for
+ * none), `client_name` and `scope`, and those that other methods need. Returns every problem of the file, each with the
+ * entry's position, counted from 0, its client and its field; never with a value, which may be a secret.
  */
 export function readClientsFile(json: string, secrets: SecretRules): Result<readonly NewClient[], readonly string[]> {
   const entries = parseJson(json);
@@ -202,8 +206,8 @@ export function readClientsFile(json: string, secrets: SecretRules): Result<read
 }
 
 /**
- * Reads a file for the programs. The same entries are refused as above, except that repeated ids are not found here. One client may stand
- * without an array, and in YAML each document may be a client or a list of them.
+ * Reads a file for the programs. The same entries are refused as above, except that repeated ids are not found here.
+ * One client may stand without an array, and in YAML each document may be a client or a list of them.
  */
 export async function readClientEntries(
   bytes: Uint8Array,
@@ -249,7 +253,10 @@ function readEntry(entry: unknown, position: number, secrets: SecretRules): Impo
   return failure(client.error.issues.map((issue) => ({ position, text: named + describeIssue(issue) })));
 }
 
-/** A client whose secrets are encodings, or everything that is wrong with its entry. The code `secret` is that of each secret that is none. */
+/**
+ * A client whose secrets are encodings, or everything that is wrong with its entry. The code `secret` is that of each
+ * secret that is none.
+ */
 export function checkEntry(entry: unknown) {
   const resolved = withSecrets(entry, { plain: 'refused', read: () => failure('') });
   const ofSecrets = resolved.ok ? [] : resolved.problem.map(([path]) => ({ path, code: 'secret', text: '' }));

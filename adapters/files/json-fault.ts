@@ -25,9 +25,9 @@ class Fault extends Error {
 }
 
 /**
- * Where a text stops being JSON (RFC 8259), and what is wrong there, such as `line 3, column 1: a comma before the end of
- * the array`. Undefined if it is JSON. Columns count characters from 1. Unlike the parser's own message it never quotes the
- * text, which may contain secrets.
+ * Where a text stops being JSON (RFC 8259), and what is wrong there, such as `line 3, column 1: a comma before the end
+ * of the array`. Undefined if it is JSON. Columns count characters from 1. Unlike the parser's own message it never
+ * quotes the text, which may contain secrets.
  *
  * @param firstLine the line in which a part of a longer text begins, whose columns are not known.
  */

@@ -21,9 +21,9 @@ class Fault extends Error {
 }
 
 /**
- * The values of the documents of a YAML text (YAML 1.2, core schema), which have only the types of JSON: no aliases, which can
- * multiply, no tags, no repeated names. Or where the text breaks a rule, such as `line 3, column 5: …`; it never quotes the
- * text, which may contain secrets.
+ * The values of the documents of a YAML text (YAML 1.2, core schema), which have only the types of JSON: no aliases,
+ * which can multiply, no tags, no repeated names. Or where the text breaks a rule, such as `line 3, column 5: …`; it
+ * never quotes the text, which may contain secrets.
  */
 export function readYaml(text: string): Result<readonly unknown[], string> {
   const lineCounter = new LineCounter();

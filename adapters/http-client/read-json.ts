@@ -12,8 +12,8 @@ export class ResponseTooLong extends Error {
 }
 
 /**
- * The body of a response, undefined if it is not JSON. Throws ResponseTooLong, and then closes the connection. The signal of the request
- * bounds the time.
+ * The body of a response, undefined if it is not JSON. Throws ResponseTooLong, and then closes the connection. The
+ * signal of the request bounds the time.
  */
 export async function readJson({ body }: Response): Promise<unknown> {
   const chunks: Uint8Array[] = [];

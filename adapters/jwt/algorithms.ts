@@ -38,7 +38,7 @@ const verifyInPool: (digest: string, data: Buffer, key: KeyObject, signature: Bu
 const bytesOf = (input: string) => Buffer.from(input, 'latin1');
 const encoded = (signature: Buffer) => signature.toString('base64url');
 
-/** A longer token is refused when it is signed, so its client gets none, and may hold up the event loop for a signature. */
+/** A longer token is refused when it is signed. Its client may hold up the event loop for a signature. */
 const inThread = (by: SignKeyObjectInput, threads: RsaSigner) => async (input: string) =>
   input.length > SIGNING_INPUT_MAX ? encoded(sign('sha256', bytesOf(input), by)) : threads.sign(by, input);
 
@@ -76,8 +76,9 @@ export const ALGORITHMS: Readonly<Record<AssertionAlgorithm, Verification> & Rec
 };
 
 /**
- * Whether a public key may verify tokens: RSA with a modulus of the allowed size and a valid public exponent (RFC 8017 section
- * 3.1), or any point. With the exponent 1, every padded hash is its own signature, so anyone could forge tokens.
+ * Whether a public key may verify tokens: RSA with a modulus of the allowed size and a valid public exponent (RFC 8017
+ * section 3.1), or any point. With the exponent 1, every padded hash is its own signature, so anyone could forge
+ * tokens.
  */
 export function isUsableKey({ asymmetricKeyDetails = {} }: KeyObject): boolean {
   const { modulusLength: bits, publicExponent: exponent } = asymmetricKeyDetails;

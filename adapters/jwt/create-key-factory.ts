@@ -37,8 +37,8 @@ export async function generatePrivateKey(alg: TokenAlgorithm): Promise<KeyObject
 type GenerateKeyPair = (type: string, options: object) => Promise<{ readonly privateKey: KeyObject }>;
 
 /**
- * The id is the `kid` of the file, or else its thumbprint (RFC 7638). That of a key for PS256 differs: the same file may
- * have signed with RS256, and a key id belongs to one algorithm.
+ * The id is the `kid` of the file, or else its thumbprint (RFC 7638). That of a key for PS256 differs: the same file
+ * may have signed with RS256, and a key id belongs to one algorithm.
  */
 async function fromFile({ key, kid }: KeyFile, alg: TokenAlgorithm): Promise<[string, KeyObject]> {
   if (kid !== undefined) return [kid, key];

@@ -6,8 +6,9 @@ const SEQUENCE = 0x30;
  * The signature of a JWS with ECDSA, `r` and `s` one after the other (RFC 7518 section 3.4), in DER as OpenSSL reads it
  * (ECDSA-Sig-Value, RFC 3279 section 2.2.3). For curves of up to 384 bits, whose lengths fit into one byte.
  *
- * node:crypto converts it too (`dsaEncoding`), if it gets the key among options; but then it costs 20 µs to find out that the options
- * themselves are no key: with that, one hot client got two thirds of the tokens by ES256 (26 November 2026, five pairs).
+ * node:crypto converts it too (`dsaEncoding`), if it gets the key among options; but then it costs 20 µs to find out
+ * that the options themselves are no key: with that, one hot client got two thirds of the tokens by ES256 (26 November
+ * 2026, five pairs).
  */
 export function ecdsaDerSignature(signature: Buffer): Buffer {
   const half = signature.length / 2;

@@ -23,7 +23,7 @@ interface SealHeader {
   readonly ver: number;
 }
 
-/** What is encrypted: the plan of a key and its private JWK. Its kid is the thumbprint of the public half (RFC 7638). */
+/** What is encrypted: the plan of a key and its private JWK, whose kid is a thumbprint (RFC 7638). */
 interface Sealed extends KeyPlan {
   readonly kid: string;
   readonly jwk: JsonWebKey;
@@ -38,7 +38,7 @@ export class JoseKeySealer implements KeySealer {
   readonly #threads: RsaSigner;
   readonly #readSecrets: () => Result<readonly KeySecret[], readonly string[]>;
 
-  /** @param readSecrets reads the file again: for each new seal, and to open one. What was read last counts while that fails. */
+  /** @param readSecrets reads the file again, for each seal. What was read last counts while that fails. */
   constructor(
     threads: RsaSigner,
     secrets: readonly KeySecret[],

@@ -21,12 +21,12 @@ interface Signed {
 }
 
 /**
- * Verifies with the keys of a client: by ES384 in libuv's pool of threads, and otherwise on the event loop, since the way
- * to a thread would cost as much. In one pass of the event loop it tries keys for two milliseconds, and then the other
- * requests are served first.
+ * Verifies with the keys of a client: by ES384 in libuv's pool of threads, and otherwise on the event loop, since the
+ * way to a thread would cost as much. In one pass of the event loop it tries keys for two milliseconds, and then the
+ * other requests are served first.
  *
- * What a refusal costs depends on the assertion and not on the keys: each try costs one import and one verification that
- * runs to its end, against a decoy where there is no key or where the key would end it early.
+ * What a refusal costs depends on the assertion and not on the keys: each try costs one import and one verification
+ * that runs to its end, against a decoy where there is no key or where the key would end it early.
  */
 export class NodeCryptoAssertionVerifier implements AssertionVerifier {
   /** Only a key that has verified an assertion counts as used: what is refused displaces none. */
@@ -108,7 +108,7 @@ export class NodeCryptoAssertionVerifier implements AssertionVerifier {
     return outcome;
   }
 
-  /** A key that no assertion is signed with, and that costs as much as one that could have made a signature of that length. */
+  /** A key that no assertion is signed with, which costs as much as one that makes signatures of that length. */
   #decoyFor(algorithm: AssertionAlgorithm, signatureBytes: number): PublicJwk {
     if (algorithm === 'RS256' || algorithm === 'PS256') return rsaDecoy(signatureBytes);
     return this.#decoys[algorithm];

@@ -18,8 +18,9 @@ const RULE =
   'must be a private key as PKCS#8 PEM without a passphrase, or as a JWK: openssl pkey -in <this file> -out <new file> converts other forms';
 
 /**
- * Reads a private key from PKCS#8 PEM (RFC 5958, RFC 7468) or a JSON Web Key (RFC 7517), which must be for signatures with
- * this algorithm by its type, and by its `use`, `alg` and `key_ops`, where it has them. A problem never quotes the file.
+ * Reads a private key from PKCS#8 PEM (RFC 5958, RFC 7468) or a JSON Web Key (RFC 7517), which must be for signatures
+ * with this algorithm by its type, and by its `use`, `alg` and `key_ops`, where it has them. A problem never quotes the
+ * file.
  */
 export function readKeyFile(text: string, algorithm: TokenAlgorithm): Result<KeyFile, readonly string[]> {
   const jwk = parseObject(text);
@@ -54,8 +55,8 @@ export function readKeyFile(text: string, algorithm: TokenAlgorithm): Result<Key
 }
 
 /**
- * Whether a signature verifies; of RSA, whether the modulus is the product of the primes, and `d` the inverse of `e` (RFC
- * 8017 section 3.2); of a curve, whether the point is that of the file, which OpenSSL ignores for Ed25519.
+ * Whether a signature verifies; of RSA, whether the modulus is the product of the primes, and `d` the inverse of `e`
+ * (RFC 8017 section 3.2); of a curve, whether the point is that of the file, which OpenSSL ignores for Ed25519.
  */
 function isPair(key: KeyObject, publicKey: KeyObject, file: Readonly<Record<string, unknown>> = {}): boolean {
   const fields = key.export({ format: 'jwk' });

@@ -1,9 +1,9 @@
 import type { SignKeyObjectInput } from 'node:crypto';
 
 /**
- * What the event loop and the signing threads share. A job is a signature to make; its number modulo the number of slots is its slot.
- * The event loop publishes jobs in order, and each thread takes the next one. No message is needed for a job, and one is
- * enough for several results.
+ * What the event loop and the signing threads share. A job is a signature to make; its number modulo the number of
+ * slots is its slot. The event loop publishes jobs in order, and each thread takes the next one. No message is needed
+ * for a job, and one is enough for several results.
  *
  * | state of a slot | who ends it | next |
  * |---|---|---|
@@ -14,11 +14,14 @@ import type { SignKeyObjectInput } from 'node:crypto';
  * | minus a length | the event loop, which gives its caller the signature | FREE |
  *
  * What holds at every moment, with its test in tests/adapters/jwt/signing-threads.test.ts:
- * - Only who ends a state writes to the slot, so each job is signed once: "sign each input once, wherever the system halts a thread …".
- * - No more jobs than slots: "refuse a signature while too many wait". Numbers overflow, and slots are a power of two: "give each
- *   caller its own signature, many times around the ring".
- * - `passed` is never beyond a job that waits: "sign first in, first out", "before it has taken what it was woken for, leaves it to the others".
- * - A result is unreported, or `isReported` is 1 until the event loop has looked: "deliver what is ready while another thread still …".
+ * - Only who ends a state writes to the slot, so each job is signed once: "sign each input once, wherever the system
+ *   halts a thread …".
+ * - No more jobs than slots: "refuse a signature while too many wait". Numbers overflow, and slots are a power of two:
+ *   "give each caller its own signature, many times around the ring".
+ * - `passed` is never beyond a job that waits: "sign first in, first out", "before it has taken what it was woken for,
+ *   leaves it to the others".
+ * - A result is unreported, or `isReported` is 1 until the event loop has looked: "deliver what is ready while another
+ *   thread still …".
  * - Only a thread that ends loses a job, the one with its number: "a signing thread that ends".
  */
 export interface SharedJobs {
@@ -30,7 +33,7 @@ export interface SharedJobs {
   readonly unreported: Int32Array<SharedArrayBuffer>;
   /** 1 from when a thread sends a report, which is a message without content, until the event loop has received it. */
   readonly isReported: Int32Array<SharedArrayBuffer>;
-  /** Of each slot: {@link FREE}, {@link WAITING}, the number of the thread that signs, or minus the length of the signature. */
+  /** Of each slot: {@link FREE}, {@link WAITING}, the thread that signs, or minus the length of the signature. */
   readonly states: Int32Array<SharedArrayBuffer>;
   /** Of each slot: the number of its key, and the length of its signing input in bytes. */
   readonly keys: Int32Array<SharedArrayBuffer>;
@@ -74,8 +77,8 @@ export function signByRsa(): Sign {
 }
 
 /**
- * Runs in a thread, which gets its text and nothing else of this module, and never ends. A thread that is ended from outside, at
- * whichever instruction, leaves a job that waits, or one with its number, and holds up nobody else.
+ * Runs in a thread, which gets its text and nothing else of this module, and never ends. A thread that is ended from
+ * outside, at whichever instruction, leaves a job that waits, or one with its number, and holds up nobody else.
  */
 export function signLoop(createSign: () => Sign): void {
   const { parentPort, receiveMessageOnPort, workerData } = process.getBuiltinModule('node:worker_threads');

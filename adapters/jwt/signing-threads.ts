@@ -19,7 +19,7 @@ const NAME = 'signing threads';
 /** Megabytes. A thread keeps nothing from one signature to the next. */
 const HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
 
-/** Signatures in progress: more than requests may be in progress. A power of two, so that numbers of jobs may overflow. */
+/** Signatures in progress: more than requests may be. A power of two, so that numbers of jobs may overflow. */
 export const SIGNATURES_MAX = 1_024;
 
 /** Bytes of a signing input: more than a token may have. */
@@ -40,9 +40,9 @@ interface Job extends PromiseWithResolvers<string> {
 }
 
 /**
- * Threads that make signatures by RSA, first in, first out. They take their work from shared memory, since a message for each
- * signature would cost the event loop as much as the rest of a token (decision 0210). A thread that ends fails the signature that
- * it made, and is replaced. None keeps the process alive while there is nothing to sign.
+ * Threads that make signatures by RSA, first in, first out. They take their work from shared memory, since a message
+ * for each signature would cost the event loop as much as the rest of a token (decision 0210). A thread that ends fails
+ * the signature that it made, and is replaced. None keeps the process alive while there is nothing to sign.
  */
 export class SigningThreads {
   readonly #code: string;

@@ -2,7 +2,10 @@ import { constants, open, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { codeOf } from './write-now.ts';
 
-/** Created for its owner only. Lines are appended (O_APPEND), so that several processes can write to one file. A pipe does not block. */
+/**
+ * Created for its owner only. Lines are appended (O_APPEND), so that several processes can write to one file. A pipe
+ * does not block.
+ */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
 const MODE = 0o600;
 
@@ -16,7 +19,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   ENXIO: 'it is a pipe that nothing reads',
 };
 
-/** Opens a file for audit lines, and returns its descriptor. Throws an error that names the setting and not the path. */
+/** Opens a file for audit lines. Returns its descriptor. Throws an error that names the setting, not the path. */
 export function openAuditFile(path: string): number {
   try {
     return openSync(path, FLAGS, MODE);

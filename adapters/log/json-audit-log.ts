@@ -2,7 +2,7 @@ import type { AuditEvent, AuditLog } from '../../application/ports/audit-log.ts'
 import { printableJsonText } from '../../domain/unprintable.ts';
 import type { Lines } from './line-writer.ts';
 
-/** A longer scope is cut, and then ends with `…`, which no scope contains: a line over 4,096 bytes would mix with others. */
+/** A longer scope ends with `…`, which no scope contains: a line over 4,096 bytes would mix with others. */
 const SCOPE_MAX = 2_000;
 
 const DONE = Promise.resolve();
@@ -14,7 +14,7 @@ interface JsonAuditLogOptions {
   readonly onLost?: () => void;
 }
 
-/** Writes each event as one line of JSON. The field `"log":"audit"`, which comes first, tells it from lines of the request log. */
+/** Writes each event as one line of JSON. `"log":"audit"`, which comes first, tells it from other lines. */
 export function jsonAuditLog(
   lines: Pick<Lines, 'write' | 'writeRequired'>,
   { isRequired, onLost = () => {} }: JsonAuditLogOptions,

@@ -42,7 +42,10 @@ interface LogLinesLost {
   readonly lines: number;
 }
 
-/** The destination of that log, by default standard output. A log that cannot be written delays no request and does not end the process. */
+/**
+ * The destination of that log, by default standard output. A log that cannot be written delays no request and does not
+ * end the process.
+ */
 export function openLogLines(descriptor = openStandardOutput()): LineWriter {
   const lossLine = (lines: number) => {
     const lost: LogLinesLost = { event: 'log_lines_lost', lines };
@@ -74,9 +77,9 @@ function describe(fault: unknown, stackMax: number, causesMax: number): unknown 
 }
 
 /**
- * The descriptor of standard output, which does not block: a full pipe or a halted terminal must not hold a thread of the pool. Others
- * may use the same open file, so this process opens it again for itself. Where the system does not allow that, as for sockets,
- * Node.js makes it non-blocking for a while when `process.stdout` is first used.
+ * The descriptor of standard output, which does not block: a full pipe or a halted terminal must not hold a thread of
+ * the pool. Others may use the same open file, so this process opens it again for itself. Where the system does not
+ * allow that, as for sockets, Node.js makes it non-blocking for a while when `process.stdout` is first used.
  */
 function openStandardOutput(): number {
   try {

@@ -18,7 +18,10 @@ const REQUIRED_MS = 2_000;
 /** When to try again after a fault, in milliseconds. */
 const FAULT_RETRY_MS = 250;
 
-/** How long a shutdown waits for a slow disk or reader, and then the end of the process, which runs nothing else meanwhile, in milliseconds. */
+/**
+ * How long a shutdown waits for a slow disk or reader, and then the end of the process, which runs nothing else
+ * meanwhile, in milliseconds.
+ */
 const [CLOSE_MS, END_MS] = [1_000, 250];
 
 const LINE_FEED = '\n'.charCodeAt(0);
@@ -63,10 +66,10 @@ export interface LineWriterOptions {
 export type Lines = Pick<LineWriter, 'write' | 'writeRequired' | 'faultCode' | keyof HealthCheck | keyof LogLoad>;
 
 /**
- * Writes lines to a file, a pipe or a terminal: required ones first, and each kind in order. A thread of the pool writes, and the event
- * loop never waits: what comes meanwhile is written next, all together. A line that is taken is written sooner or later; after a fault, it
- * tries again every 250 ms, and then says how many lines were not taken meanwhile. A line that a full disk has cut stays cut: a line feed
- * comes next, and then the line as a whole.
+ * Writes lines to a file, a pipe or a terminal: required ones first, and each kind in order. A thread of the pool
+ * writes, and the event loop never waits: what comes meanwhile is written next, all together. A line that is taken is
+ * written sooner or later; after a fault, it tries again every 250 ms, and then says how many lines were not taken
+ * meanwhile. A line that a full disk has cut stays cut: a line feed comes next, and then the line as a whole.
  */
 export class LineWriter implements HealthCheck, LogLoad {
   readonly name: string;
@@ -130,8 +133,8 @@ export class LineWriter implements HealthCheck, LogLoad {
   }
 
   /**
-   * Resolves when write(2) of the whole line has returned. Rejects with DependencyUnavailable at a fault, and after REQUIRED_MS; the
-   * line may be written later nevertheless.
+   * Resolves when write(2) of the whole line has returned. Rejects with DependencyUnavailable at a fault, and after
+   * REQUIRED_MS; the line may be written later nevertheless.
    *
    * @param kind of the others, a late one has no consequence for the next ones.
    */
@@ -155,7 +158,10 @@ export class LineWriter implements HealthCheck, LogLoad {
     });
   }
 
-  /** Continues in the file that the path names now, after the write in progress. If it cannot be opened, rejects, and continues in the one before. */
+  /**
+   * Continues in the file that the path names now, after the write in progress. If it cannot be opened, rejects, and
+   * continues in the one before.
+   */
   reopen(): Promise<void> {
     this.#asked ??= Promise.withResolvers();
     this.#start();

@@ -1,7 +1,7 @@
 /** The fields that a person at a terminal wants to see, in this order. */
 const FIELDS = ['event', 'method', 'route', 'status', 'client_id', 'reason', 'hint'] as const;
 
-/** A line of the log for a terminal: the time and a few fields. Empty for an audit event, whose request has a line too. */
+/** A line for a terminal: the time and a few fields. Empty for an audit event, whose request has a line too. */
 export function shortLine(line: string): string {
   const fields: Readonly<Record<string, unknown>> = JSON.parse(line);
   if (fields['log'] === 'audit') return '';

@@ -4,7 +4,10 @@ import { types } from 'node:util';
 /** When to try again to write to a pipe whose reader is slow, in milliseconds. */
 export const READER_RETRY_MS = 10;
 
-/** Writes all of a text before it returns. Throws the system's fault. @param giveUpAt until when it waits for a slow reader, in milliseconds of `performance.now()`. */
+/**
+ * Writes all of a text before it returns. Throws the system's fault. @param giveUpAt until when it waits for a slow
+ * reader, in milliseconds of `performance.now()`.
+ */
 export function writeNow(descriptor: number, text: string, giveUpAt: number): void {
   let rest: Buffer = Buffer.from(text);
   while (rest.length > 0) {

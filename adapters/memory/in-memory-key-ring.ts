@@ -6,8 +6,8 @@ import type { KeyPlan } from '../../domain/key-chain.ts';
 import type { TokenAlgorithm } from '../../domain/token-key.ts';
 
 /**
- * The key ring of a single process. Its keys never leave the process, so they need no seal: the sealed text is their id. Nobody
- * else can reach it, so no key in it is ever revoked.
+ * The key ring of a single process. Its keys never leave the process, so they need no seal: the sealed text is their
+ * id. Nobody else can reach it, so no key in it is ever revoked.
  */
 export class InMemoryKeyRing implements KeyRingStore, KeySealer {
   readonly #factory: Pick<KeyFactory, 'make'>;

@@ -72,7 +72,10 @@ export async function openConnection({ url, poolSize, deadlineMs, mayCreate = tr
       (await pool.connect()).release();
       return searchPath;
     },
-    /** Waits for running statements, at most as long as the deadline, and leaves no socket open, not even to a server that does not respond. */
+    /**
+     * Waits for running statements, at most as long as the deadline, and leaves no socket open, not even to a server
+     * that does not respond.
+     */
     async close(): Promise<void> {
       const destroyAll = () => sockets.forEach((socket) => void socket.destroy());
       const deadline = setTimeout(destroyAll, deadlineMs);
@@ -90,11 +93,12 @@ const TYPES = new TypeOverrides();
 TYPES.setTypeParser(types.builtins.INT8, Number);
 
 /**
- * The class of the clients of a pool. Each gets the URL of the moment, and compares the server's certificate with the host that it connects to:
- * where that is an IP address, the driver compares it with `localhost` (brianc/node-postgres#2263).
+ * The class of the clients of a pool. Each gets the URL of the moment, and compares the server's certificate with the
+ * host that it connects to: where that is an IP address, the driver compares it with `localhost`
+ * (brianc/node-postgres#2263).
  *
- * The driver reads the files of the URL when it makes a client, and the pool does that in events, where a throw ends the
- * process. So a client that cannot be made is one that cannot connect.
+ * The driver reads the files of the URL when it makes a client, and the pool does that in events, where a throw ends
+ * the process. So a client that cannot be made is one that cannot connect.
  */
 function clientsFor(currentUrl: () => string): typeof Client {
   // The types of the driver declare none of them.

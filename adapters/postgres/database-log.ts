@@ -6,7 +6,7 @@ export type TableChange =
   | { readonly event: 'table_unusable'; readonly problem: string }
   | { readonly event: 'database_unavailable'; readonly fix?: string | undefined; readonly fault: unknown };
 
-/** What an operator needs to know about the database, apart from requests: changes of state, and rows that need repair. */
+/** What an operator needs to know about the database: changes of state, and rows that need repair. */
 export type DatabaseLine =
   | TableChange
   | { readonly event: 'role_may_write_clients'; readonly role: string; readonly fix: string }

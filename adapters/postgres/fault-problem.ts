@@ -1,7 +1,10 @@
 import type { PeerCertificate } from 'node:tls';
 import { type Problem, problemIn } from '../../domain/problem.ts';
 
-/** Shows who has or wants a lock that stops a read, and who blocks them, as an idle transaction does. Every role may see that. */
+/**
+ * Shows who has or wants a lock that stops a read, and who blocks them, as an idle transaction does. Every role may see
+ * that.
+ */
 const LOCK_HOLDERS = `select pid, pg_blocking_pids(pid) as blocked_by, state, query from pg_stat_activity where pid in (select pid from pg_locks where locktype = 'relation' and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock') union select pg_catalog.unnest(pg_blocking_pids(pid)) from pg_locks where not granted)`;
 
 /** The code of Node.js for a certificate of another host. */
@@ -85,8 +88,9 @@ const BY_CODE: Readonly<Record<string, TextAndFix>> = {
 };
 
 /**
- * What the driver says only in words, and the server in words beside a code that says too little. This is the only place that reads the
- * words of a fault: node-postgres has no codes for these (its messages are in `pg-pool` and in `client.js`).
+ * What the driver says only in words, and the server in words beside a code that says too little. This is the only
+ * place that reads the words of a fault: node-postgres has no codes for these (its messages are in `pg-pool` and in
+ * `client.js`).
  */
 const CODE_IN_WORDS: readonly (readonly [RegExp, string])[] = [
   [/no encryption|SSL off/, 'tls_required'],
@@ -98,7 +102,10 @@ const CODE_IN_WORDS: readonly (readonly [RegExp, string])[] = [
   [/certificate|self.signed/i, 'certificate'],
 ];
 
-/** What a fault of the driver, of the system or of the server means, with its code in the text where it has one. Never with a value. */
+/**
+ * What a fault of the driver, of the system or of the server means, with its code in the text where it has one. Never
+ * with a value.
+ */
 export function problemOfFault(fault: unknown): Problem {
   const carried = problemIn(fault);
   if (carried !== undefined) return carried;

@@ -50,8 +50,8 @@ export function isSessionLost(fault: unknown): boolean {
 }
 
 /**
- * The fault as a log may show it: the message of some quotes the value, which may be a secret sent as a client id. If the
- * database is read-only, with what to do.
+ * The fault as a log may show it: the message of some quotes the value, which may be a secret sent as a client id. If
+ * the database is read-only, with what to do.
  */
 export function loggableFault(fault: unknown): unknown {
   const code = stateOf(fault);
@@ -63,7 +63,10 @@ export function loggableFault(fault: unknown): unknown {
   return Object.assign(new Error('the database refused a value'), { code });
 }
 
-/** A fault of the client store, as its port promises it. A bug in this program stays what it is, and so does the fault of a change that could not be recorded. */
+/**
+ * A fault of the client store, as its port promises it. A bug in this program stays what it is, and so does the fault
+ * of a change that could not be recorded.
+ */
 export function storeFault(fault: unknown): unknown {
   const kept = [TypeError, RangeError, DependencyUnavailable, ValueRefused];
   if (kept.some((kind) => fault instanceof kind)) return fault;

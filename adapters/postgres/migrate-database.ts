@@ -20,7 +20,7 @@ import {
 /** How long a statement may take; half of it to wait for another migration that runs. Milliseconds. */
 const DEADLINE_MS = 60_000;
 
-/** Any number that nothing else in this database uses. Each statement behind the lock sees what was committed before. */
+/** A number that nothing else here uses. Each statement behind the lock sees what was committed before. */
 const beginAlone = (mode: 'read write' | 'read only') => `begin isolation level read committed ${mode};
   select pg_catalog.pg_advisory_xact_lock(7264019538::bigint)`;
 
@@ -40,9 +40,10 @@ interface Step {
 }
 
 /**
- * Creates the tables that this database lacks, and adds its columns to a table `clients` that another application has created, which the
- * comment of the table records, all in one transaction with the grants. Returns what was done. Of several that run at once, one does the work, and the
- * others wait for it. Throws DependencyUnavailable if the database cannot be used.
+ * Creates the tables that this database lacks, and adds its columns to a table `clients` that another application has
+ * created, which the comment of the table records, all in one transaction with the grants. Returns what was done. Of
+ * several that run at once, one does the work, and the others wait for it. Throws DependencyUnavailable if the database
+ * cannot be used.
  */
 export async function migrateDatabase(
   url: string | (() => string),
@@ -144,17 +145,20 @@ const FIND_CLIENTS_TABLE = `select pg_catalog.to_regclass('clients_federated_sub
         and attname = 'id' and indkey[0] = attnum) as "hasIdIndex",
     coalesce(pg_catalog.obj_description(pg_catalog.to_regclass('clients')::oid, 'pg_class'), '') as "comment"`;
 
-/** Roles that may read columns of the table one by one: a service that runs with one of them reads the new column at once. */
+/** Roles that may read single columns of the table: a service with one of them reads the new column at once. */
 const FIND_READERS = `select case when grantee = 0::oid then 'public' else grantee::regrole::text end as "role"
   from pg_catalog.pg_attribute, pg_catalog.aclexplode(attacl)
   where attrelid = pg_catalog.to_regclass('clients')::oid and attname = 'client_secret' and privilege_type = 'SELECT'`;
 
-/** The schemas of our tables, quoted; of one that is missing, the first schema of the path. Parameters: the tables, and that schema. */
+/** The schemas of our tables, quoted; of a missing one, the first of the path. Parameters: the tables, and that. */
 const FIND_SCHEMAS = `select distinct pg_catalog.quote_ident(coalesce(nspname::text, $2::text)) as "schema"
   from pg_catalog.unnest($1::text[]) as name left join pg_catalog.pg_class on pg_class.oid = pg_catalog.to_regclass(name)::oid
     left join pg_catalog.pg_namespace on pg_namespace.oid = relnamespace order by 1`;
 
-/** The sequence of a `serial` id, as a column of the table's owner may be: who inserts needs it. Identity columns need no right. */
+/**
+ * The sequence of a `serial` id, as a column of the table's owner may be: who inserts needs it. Identity columns need
+ * no right.
+ */
 const FIND_SEQUENCE = `select pg_catalog.pg_get_serial_sequence('clients', attname::text) as "sequence"
   from pg_catalog.pg_attribute where attrelid = pg_catalog.to_regclass('clients')::oid and attname = 'id' and attidentity = ''`;
 

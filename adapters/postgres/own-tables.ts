@@ -16,8 +16,8 @@ function isRead(user: TableUser, access: TableDefinition['access']): boolean {
 }
 
 /**
- * A condition in SQL: the role has these privileges. Null if the table is missing. A column that is missing is left out: who may read
- * the others gets it with them.
+ * A condition in SQL: the role has these privileges. Null if the table is missing. A column that is missing is left
+ * out: who may read the others gets it with them.
  *
  * @param role an expression for its name.
  */

@@ -24,7 +24,10 @@ interface ProgramDatabaseOptions {
 
 const BEGIN = { rows: ['begin', DEADLINE_MS], table: ['begin', DEADLINE_MS] } as const;
 
-/** A table that a program manages, and that has to exist. It connects at the first use, and then finds out whether the table can be used. */
+/**
+ * A table that a program manages, and that has to exist. It connects at the first use, and then finds out whether the
+ * table can be used.
+ */
 export async function openProgramDatabase(
   url: string | (() => string),
   table: TableDefinition,

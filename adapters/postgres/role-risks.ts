@@ -6,7 +6,7 @@ import type { TableDefinition } from './tables.ts';
 /** Nobody who takes over the service should be able to register clients. */
 const MAY_WRITE = `select current_user::text as "role", pg_catalog.has_table_privilege('clients', 'INSERT, UPDATE, DELETE, TRUNCATE') as "may"`;
 
-/** What lets the service's role do too much, or lets others put a function or an operator in the place of one of PostgreSQL. */
+/** What lets the service's role do too much, or others replace a function or an operator of PostgreSQL. */
 export async function findRisks(connection: Connection, { access }: TableDefinition): Promise<readonly DatabaseLine[]> {
   const { names } = await connection.searchPath();
   const risks: DatabaseLine[] = [];

@@ -6,7 +6,7 @@ import { acquireTimeoutMs, type Connection } from './connection.ts';
 import { hasState, isSessionLost, loggableFault, SQLSTATE } from './fault.ts';
 import type { TableHealth } from './table-health.ts';
 
-/** A statement that is safe to repeat; or several in one text without a name and values, which run in one transaction. */
+/** A statement that is safe to repeat, or several in one text without name and values, in one transaction. */
 export interface Statement {
   /** With a name, the server prepares the statement once for each connection. */
   readonly name?: string;
@@ -65,8 +65,8 @@ export class Runner {
   }
 
   /**
-   * As `run`, for a statement that may take longer than the deadline allows: undefined then, which says nothing about the
-   * database.
+   * As `run`, for a statement that may take longer than the deadline allows: undefined then, which says nothing about
+   * the database.
    *
    * @param deadlineMs the deadline of this statement, in place of that of requests.
    */
@@ -85,9 +85,9 @@ export class Runner {
 }
 
 /**
- * The rows; of several statements, those of the last one. Throws the driver's errors, at the deadline at the latest. The
- * deadline covers the wait for a connection (at most half of it), the response, and a second attempt if the first one used a
- * broken connection. The statement goes directly to the driver, not through the ORM.
+ * The rows; of several statements, those of the last one. Throws the driver's errors, at the deadline at the latest.
+ * The deadline covers the wait for a connection (at most half of it), the response, and a second attempt if the first
+ * one used a broken connection. The statement goes directly to the driver, not through the ORM.
  */
 export async function runStatement<Row>(
   { pool, deadlineMs }: Pick<Connection, 'pool' | 'deadlineMs'>,

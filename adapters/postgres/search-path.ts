@@ -13,9 +13,10 @@ export interface SearchPath {
 const READ_COMMITTED = `pg_catalog.set_config('default_transaction_isolation', 'read committed', false)`;
 
 /**
- * The schemas of the path that the role, the database or the URL gives, without those of the system. `pg_catalog` is searched first
- * if it is not named, and `pg_temp` last only if it is named: so no table, function or operator of another schema is taken for one
- * of PostgreSQL (CVE-2018-1058). The path is read before it is replaced. A session of a pooler may have the safe one already.
+ * The schemas of the path that the role, the database or the URL gives, without those of the system. `pg_catalog` is
+ * searched first if it is not named, and `pg_temp` last only if it is named: so no table, function or operator of
+ * another schema is taken for one of PostgreSQL (CVE-2018-1058). The path is read before it is replaced. A session of a
+ * pooler may have the safe one already.
  */
 const FIX_SEARCH_PATH = `select pg_catalog.current_setting('search_path') as "setting", pg_catalog.to_json(schemas)::pg_catalog.text as "schemas",
     pg_catalog.set_config('search_path', pg_catalog.array_to_string(pg_catalog.array_append(quoted, 'pg_temp'::pg_catalog.text), ', '), false) as "safe",
@@ -28,9 +29,11 @@ const FIX_SEARCH_PATH = `select pg_catalog.current_setting('search_path') as "se
 const SET_SEARCH_PATH = `select pg_catalog.set_config('search_path', $1::pg_catalog.text, false), ${READ_COMMITTED}`;
 
 /**
- * Makes a new connection search its schemas safely, whatever isolation level the role has by default. Returns the path that the first one had.
+ * Makes a new connection search its schemas safely, whatever isolation level the role has by default. Returns the path
+ * that the first one had.
  *
- * @param known what an earlier connection of the pool has found: a schema that appears later takes no place in its path.
+ * @param known what an earlier connection of the pool has found: a schema that appears later takes no place in its
+ * path.
  */
 export async function fixSearchPath(client: ClientBase, timeoutMs: number, known?: SearchPath): Promise<SearchPath> {
   const query = (text: string, values: readonly string[] = []) =>

@@ -21,8 +21,8 @@ const INTERVAL_MS = 1_000;
 const LASTING_MS = 3_000;
 
 /**
- * The state of one table, as a probe in each second finds it. A fault counts when every probe of three seconds has found one, until
- * a probe succeeds. The log has a line for each change.
+ * The state of one table, as a probe in each second finds it. A fault counts when every probe of three seconds has
+ * found one, until a probe succeeds. The log has a line for each change.
  */
 export class TableHealth {
   /** Whether the table has been found; false until the database has answered once. */

@@ -24,9 +24,9 @@ export interface OptionalColumns {
 }
 
 /**
- * Creates a missing table, `clients` only where there is none of our tables, and the others after it; never alters an existing one. If
- * two replicas start at once, both find the table. The catalog names what is missing, and the statement finds out what only a statement
- * can: a privilege, a lock, or an index or a file that is broken.
+ * Creates a missing table, `clients` only where there is none of our tables, and the others after it; never alters an
+ * existing one. If two replicas start at once, both find the table. The catalog names what is missing, and the
+ * statement finds out what only a statement can: a privilege, a lock, or an index or a file that is broken.
  *
  * @param columns is kept up to date.
  * @param use what checks run.

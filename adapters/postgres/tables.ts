@@ -17,7 +17,10 @@ export interface TableDefinition {
   readonly ifLost: string;
   /** Statements that complete the table once it is created. */
   readonly more: readonly string[];
-  /** What the service does with the rows. Others write what it only reads: such a table comes first, and has a shape that is checked. */
+  /**
+   * What the service does with the rows. Others write what it only reads: such a table comes first, and has a shape
+   * that is checked.
+   */
   readonly access: 'read' | 'read and write';
   /** The programs that use it, beside the service. */
   readonly programs: readonly TableUser[];
@@ -38,7 +41,10 @@ export const HAS_OWN_COLUMNS = `(select pg_catalog.count(*) = 2::bigint from pg_
 export const KEEP_IN_ROW =
   'alter table clients alter column credentials set storage main, set (toast_tuple_target = 8160)';
 
-/** Finds a client by the identity of another issuer. Clients without one are not in it. Each look-up would read a list of pending updates. */
+/**
+ * Finds a client by the identity of another issuer. Clients without one are not in it. Each look-up would read a list
+ * of pending updates.
+ */
 export const SUBJECT_INDEX = `create index clients_federated_subjects on clients
   using gin ((credentials -> 'federated_subjects'::text) jsonb_path_ops) with (fastupdate = off) where credentials ? 'federated_subjects'::text`;
 

@@ -3,10 +3,10 @@ import type { DatabaseName, PoolLoad, StatementTimes } from '../../application/p
 import type { MetricName } from './metric-help.ts';
 import type { MetricValues } from './metric-values.ts';
 
-/** From a tenth of a millisecond, which a look-up on the same machine takes, to five seconds, above the usual deadline. */
+/** From 0.1 ms, which a look-up on the same machine takes, to 5 s, above the usual deadline. */
 const BUCKETS_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** What the service uses databases for, by the names that `/readyz` has: a pool of connections, and statements of requests. */
+/** What databases are used for, by the names of `/readyz`: a pool of connections, and statements of requests. */
 export class DatabaseMetrics {
   readonly #duration: Histogram<'dependency' | 'outcome'>;
   readonly #pools = new Map<string, () => PoolLoad>();
@@ -35,8 +35,8 @@ export class DatabaseMetrics {
   }
 
   /**
-   * Adds a use, once. The functions that take its durations are the library's own, take half a microsecond, and throw nothing: no
-   * file of ours runs between a statement and its count.
+   * Adds a use, once. The functions that take its durations are the library's own, take half a microsecond, and throw
+   * nothing: no file of ours runs between a statement and its count.
    */
   add(dependency: DatabaseName, pool: () => PoolLoad): StatementTimes {
     this.#pools.set(dependency, pool);

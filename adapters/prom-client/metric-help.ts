@@ -1,4 +1,7 @@
-/** What each metric that is read at a scrape tells. docs/metrics.md says more. `<name>_max` is the bound of one that is held. */
+/**
+ * What each metric that is read at a scrape tells. docs/metrics.md says more. `<name>_max` is the bound of one that is
+ * held.
+ */
 export const METRIC_HELP = {
   auth_tls_certificate_expires_at_seconds: 'When the certificate of the public port expires, in seconds since 1970.',
   auth_tls_handshakes_failed_total: 'TLS handshakes that failed.',

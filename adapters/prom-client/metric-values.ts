@@ -8,7 +8,7 @@ export type Measure = (values: MetricValues) => void | Promise<void>;
 export class MetricValues {
   readonly #registry = new Registry();
 
-  /** Adds something that is held, and its bound as `<name>_max`, if it has one. Adds nothing while the value is not known. */
+  /** Adds what is held, and its bound as `<name>_max`, if it has one. Adds nothing while the value is not known. */
   gauge(name: MetricName, value: number | undefined, max?: number): void {
     if (value !== undefined) this.#newGauge(name, METRIC_HELP[name]).set(value);
     if (max !== undefined) this.#newGauge(`${name}_max`, `The bound of ${name}.`).set(max);

@@ -1,7 +1,7 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
 import type { RequestLine } from '../../application/ports/telemetry.ts';
 
-/** What is counted of a request. Route, status and reason come from closed sets; only the method is the caller's choice. */
+/** What is counted of a request. Only the method is the caller's choice; the others come from closed sets. */
 type MeasuredRequest = Pick<RequestLine, 'method' | 'route' | 'status' | 'duration_ms' | 'reason'>;
 
 /** What the log calls a request that the HTTP parser refused. Its start is unknown, so it has no duration. */

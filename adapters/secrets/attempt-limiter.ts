@@ -9,7 +9,10 @@ const EVICTION_CANDIDATES = 8;
 
 const MINUTE_MS = 60_000;
 
-/** Beyond the limit, a pair has an attempt again after this, however low the limit is: a right secret works within 5 s after a burst. */
+/**
+ * Beyond the limit, a pair has an attempt again after this, however low the limit is: a right secret works within 5 s
+ * after a burst.
+ */
 const PAUSE_MS_MAX = 2_000;
 
 /** The part of an interval by which an attempt may be early: far more than rounding errors. */
@@ -30,9 +33,9 @@ interface Pair {
 }
 
 /**
- * A token bucket for each pair of client id and network, kept as the time at which all of its attempts are available again
- * (GCRA, the generic cell rate algorithm of ITU-T I.371). It refills all the time, and an empty one still gives one attempt in
- * two seconds: it paces guesses and locks nobody out. Failures at other networks do not count.
+ * A token bucket for each pair of client id and network, kept as the time at which all of its attempts are available
+ * again (GCRA, the generic cell rate algorithm of ITU-T I.371). It refills all the time, and an empty one still gives
+ * one attempt in two seconds: it paces guesses and locks nobody out. Failures at other networks do not count.
  *
  * | a pair has | that is | an attempt |
  * |---|---|---|
@@ -40,9 +43,10 @@ interface Pair {
  * | some | `availableAt` is at most a burst ahead | counts |
  * | none | it is further ahead | counts and is one too many, once in two seconds; otherwise it is refused and does not count |
  *
- * A count is a failure until it is taken off, so an abandoned attempt is one: `availableAt` is never further ahead than a burst and one
- * interval ("lets a flood that goes on have the attempts of the time that passes, and no more"), and a pair of right secrets alone
- * is not kept ("keeps nothing of attempts that were all right, …"). Both in tests/adapters/secrets/attempt-limiter.test.ts.
+ * A count is a failure until it is taken off, so an abandoned attempt is one: `availableAt` is never further ahead than
+ * a burst and one interval ("lets a flood that goes on have the attempts of the time that passes, and no more"), and a
+ * pair of right secrets alone is not kept ("keeps nothing of attempts that were all right, …"). Both in
+ * tests/adapters/secrets/attempt-limiter.test.ts.
  */
 export class AttemptLimiter implements Attempts {
   readonly #pairsMax: number;
@@ -112,7 +116,10 @@ export class AttemptLimiter implements Attempts {
   }
 }
 
-/** A digest, which has the same size for every pair and refers to no text of the request. A network has no space, so no two pairs are one text. */
+/**
+ * A digest, which has the same size for every pair and refers to no text of the request. A network has no space, so no
+ * two pairs are one text.
+ */
 function pairOf(clientId: string, network: string): string {
   return hash('sha256', `${network} ${clientId}`, 'base64');
 }

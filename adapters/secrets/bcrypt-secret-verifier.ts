@@ -8,20 +8,26 @@ import { BCRYPT_COST_MIN, isPresentableSecret, type StoredSecret } from '../../d
 type RunInPool = <Outcome>(work: () => Promise<Outcome>) => Promise<Outcome>;
 
 interface BcryptSecretVerifierOptions {
-  /** The cost of a refusal until the costs of stored secrets are known, and where there are none: log2 of the BCrypt rounds, 4 to 14. */
+  /**
+   * The cost of a refusal until the costs of stored secrets are known, and where there are none: log2 of the BCrypt
+   * rounds, 4 to 14.
+   */
   readonly cost: number;
   /** The highest cost that is computed. A more expensive stored secret is unusable. At least `cost`. */
   readonly costMax: number;
-  /** Whether a secret with the prefix `{noop}` (specification, 2.1) matches: in memory alone. Its refusal costs as much as that of a hashed one. */
+  /**
+   * Whether a secret with the prefix `{noop}` (specification, 2.1) matches: in memory alone. Its refusal costs as much
+   * as that of a hashed one.
+   */
   readonly hasPlainSecrets?: boolean | undefined;
   /** Called with each cost that is found while secrets are verified, or before if it is higher than `cost`. */
   readonly onCostFound?: (cost: number) => void;
 }
 
 /**
- * Compares with BCrypt, and makes every refusal do the same work, whatever its reason: one BCrypt check at each cost that
- * stored secrets have, in ascending order. One of them is the comparison; the others, or all where there is nothing to
- * compare with, run against a random hash. A match ends the sequence.
+ * Compares with BCrypt, and makes every refusal do the same work, whatever its reason: one BCrypt check at each cost
+ * that stored secrets have, in ascending order. One of them is the comparison; the others, or all where there is
+ * nothing to compare with, run against a random hash. A match ends the sequence.
  *
  * Sums of cheap checks would not do: while the machine is busy, the scheduler lets several short checks finish sooner
  * than a long one with as many rounds (decision 0004).
@@ -48,8 +54,8 @@ export class BcryptSecretVerifier implements SecretVerifier {
   }
 
   /**
-   * The costs that all stored secrets have. With those that were found before, they are the costs of every refusal from now
-   * on; if there are none, the configured cost stays.
+   * The costs that all stored secrets have. With those that were found before, they are the costs of every refusal from
+   * now on; if there are none, the configured cost stays.
    */
   useCosts(stored: readonly number[]): void {
     const costs = [...stored, ...this.#found].filter(

@@ -5,8 +5,8 @@ import type { PickDecoy } from '../../application/client-lookup.ts';
 const HASH_BYTES = 6;
 
 /**
- * Picks by a keyed hash of the client id, so that nobody can compute the pick. A new client moves few picks: the hash counts modulo the next power of
- * two, and where that is beyond the range, modulo its half.
+ * Picks by a keyed hash of the client id, so that nobody can compute the pick. A new client moves few picks: the hash
+ * counts modulo the next power of two, and where that is beyond the range, modulo its half.
  *
  * @param key 32 random bytes, the same in all replicas that are to have the same picks. A secret.
  */

@@ -12,14 +12,16 @@ const UNREGISTERED = Symbol('unregistered clients');
 type Flow = string | symbol;
 
 /**
- * One order of the waiting items, in rounds (fair queueing): in each round, each flow has one turn. A flow that comes later takes
- * part in the round that runs, so it goes before those that have had turns or have more waiting. What holds at every moment:
+ * One order of the waiting items, in rounds (fair queueing): in each round, each flow has one turn. A flow that comes
+ * later takes part in the round that runs, so it goes before those that have had turns or have more waiting. What holds
+ * at every moment:
  * - No item waits in a round before #round: "serves next, of those that wait in the overflow queue, …".
- * - A flow has no more turns than rounds since it came: its next round counts those that were served and those that wait. A turn that was
- *   not served comes back, maybe in a round where the flow has one already: "gives the turn of a caller who disconnects back to its client".
- * - Without items, nothing is remembered; with them, the turns of FLOWS_MAX flows: "remembers the turns of no more clients and
- *   networks than its bound". A flow that is forgotten begins again like a new one.
- * The tests are in tests/adapters/secrets/verification-queue.test.ts.
+ * - A flow has no more turns than rounds since it came: its next round counts those that were served and those that
+ *   wait. A turn that was not served comes back, maybe in a round where the flow has one already: "gives the turn of a
+ *   caller who disconnects back to its client".
+ * - Without items, nothing is remembered; with them, the turns of FLOWS_MAX flows: "remembers the turns of no more
+ *   clients and networks than its bound". A flow that is forgotten begins again like a new one. The tests are in
+ *   tests/adapters/secrets/verification-queue.test.ts.
  */
 class FairOrder<Item> {
   /** In the order of arrival in each round. */
@@ -103,9 +105,9 @@ class FairOrder<Item> {
 }
 
 /**
- * Items that wait, shared fairly: every other turn goes to the next client, the others to the next network. So neither guesses for
- * one client from many networks nor guesses for many clients from one network take the turns of everybody else. Where all
- * come from one network, only the client decides.
+ * Items that wait, shared fairly: every other turn goes to the next client, the others to the next network. So neither
+ * guesses for one client from many networks nor guesses for many clients from one network take the turns of everybody
+ * else. Where all come from one network, only the client decides.
  */
 export class FairQueue<Item extends { readonly request: SlotRequest }> {
   readonly #items = new Set<Item>();
@@ -129,7 +131,7 @@ export class FairQueue<Item extends { readonly request: SlotRequest }> {
     this.#networks.add(item, caller.network);
   }
 
-  /** Gives the place of an item to another one of its client and network. Returns false if the item does not wait here. */
+  /** Gives an item's place to another one of its client and network. False if the item does not wait here. */
   replace(item: Item, other: Item): boolean {
     if (!this.#items.delete(item)) return false;
     this.#items.add(other);

@@ -11,23 +11,28 @@ import { FairQueue } from './fair-queue.ts';
 export interface VerificationQueueLimits {
   /** Verifications that run at once. */
   readonly concurrent: number;
-  /** Work that may wait in the FIFO queue for each of them, such as BCrypt rounds; one request may, whatever it costs. */
+  /**
+   * Work that may wait in the FIFO queue for each of them, such as BCrypt rounds; one request may, whatever it costs.
+   */
   readonly fifoRounds: number;
   /** Requests without a response, whether they wait for a slot or for the time of their response. */
   readonly unanswered: number;
   /** Milliseconds after which a request that still waits gets 503. */
   readonly waitMs: number;
-  /** Look-ups at once. Requests whose secret is cached need look-ups too, and must not wait behind these for a connection. */
+  /** Look-ups at once. Requests whose secret is cached need look-ups too, and must not wait behind these. */
   readonly lookUps: number;
-  /** Whether each client is looked up before it waits, so that a slot never waits for a look-up; otherwise only in the overflow queue. */
+  /**
+   * Whether each client is looked up before it waits, so that a slot never waits for a look-up; otherwise only in the
+   * overflow queue.
+   */
   readonly looksUpFirst: boolean;
   /** Attempts of a client id and network that may wait for their response in the overflow queue. */
   readonly placesOfPair: number;
 }
 
 /**
- * The FIFO queue holds about 0.26 s of a core's work at cost 10. Ten seconds are as long as callers commonly wait: after a restart
- * nobody is refused while the cores can verify in this time what arrives at once.
+ * The FIFO queue holds about 0.26 s of a core's work at cost 10. Ten seconds are as long as callers commonly wait:
+ * after a restart nobody is refused while the cores can verify in this time what arrives at once.
  */
 export const VERIFICATION_QUEUE_LIMITS: VerificationQueueLimits = {
   concurrent: 1,
@@ -40,8 +45,9 @@ export const VERIFICATION_QUEUE_LIMITS: VerificationQueueLimits = {
 };
 
 /**
- * The FIFO queue holds about 0.26 s of a core's work. Many clients with keys share a process, and they wait in it as long as their
- * assertions are right. One that waits holds its body, up to 16 KiB. An assertion cannot be guessed, so all may wait.
+ * The FIFO queue holds about 0.26 s of a core's work. Many clients with keys share a process, and they wait in it as
+ * long as their assertions are right. One that waits holds its body, up to 16 KiB. An assertion cannot be guessed, so
+ * all may wait.
  */
 export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
   concurrent: 1,
@@ -54,8 +60,9 @@ export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
 };
 
 /**
- * The fraction of the waiting time in which a verification may still begin. Those that begin later would end after their response: under a lasting
- * overload, in which each request comes to its turn just before its time is over, nearly all would.
+ * The fraction of the waiting time in which a verification may still begin. Those that begin later would end after
+ * their response: under a lasting overload, in which each request comes to its turn just before its time is over,
+ * nearly all would.
  */
 const STARTS_UNTIL = 0.9;
 
@@ -63,7 +70,8 @@ const STARTS_UNTIL = 0.9;
 const NOT_LOOKED_UP = new DependencyUnavailable('client repository', new Error('no look-up ended in time'));
 
 /*
- * The states of a request. With `looksUpFirst`, each begins with the look-up; otherwise with the FIFO queue, if that has room.
+ * The states of a request. With `looksUpFirst`, each begins with the look-up; otherwise with the FIFO queue, if that
+ * has room.
  *
  * | state | is in | goes on |
  * |---|---|---|
@@ -74,17 +82,19 @@ const NOT_LOOKED_UP = new DependencyUnavailable('client repository', new Error('
  * | late | #unanswered, #ofPairs | 503 when the waiting time is over |
  *
  * A request that is still to be looked up when its time is over gets the fault of the database, not that of the cores.
- * In each of these states, 503 comes at once if the caller disconnects, the queue closes, the waiting time is over, or (of those in
- * #ofPairs) four newer ones of the pair have come. What runs from the FIFO queue is in no set: its
- * verdict is the response, unless the caller disconnects.
+ * In each of these states, 503 comes at once if the caller disconnects, the queue closes, the waiting time is over, or
+ * (of those in #ofPairs) four newer ones of the pair have come. What runs from the FIFO queue is in no set: its verdict
+ * is the response, unless the caller disconnects.
  *
  * What holds at every moment, with its test in tests/adapters/secrets/verification-queue.test.ts:
  * - No more run than slots: "never runs more verifications at once than its limit".
- * - While one waits in the overflow queue, none enters the FIFO queue: "lets nobody overtake those that wait in the overflow queue".
- * - In the overflow queue, only a right secret has a time of its own: "answers every other request in the overflow queue when the
- *   waiting time is over: wrong secret, unknown id and not verified".
- * - #unanswered is bounded: "refuses at once when its limit of unanswered requests is reached, …"; the FIFO queue by its work: "lets as
- *   many rounds wait in the FIFO queue for each verification that runs"; the shares: "remembers the turns of no more clients and networks …".
+ * - While one waits in the overflow queue, none enters the FIFO queue: "lets nobody overtake those that wait in the
+ *   overflow queue".
+ * - In the overflow queue, only a right secret has a time of its own: "answers every other request in the overflow
+ *   queue when the waiting time is over: wrong secret, unknown id and not verified".
+ * - #unanswered is bounded: "refuses at once when its limit of unanswered requests is reached, …"; the FIFO queue by
+ *   its work: "lets as many rounds wait in the FIFO queue for each verification that runs"; the shares: "remembers the
+ *   turns of no more clients and networks …".
  * - An answered request is in no set: "keeps nothing of requests that were answered".
  */
 
@@ -106,12 +116,13 @@ interface Attempt {
 }
 
 /**
- * Lets few verifications run at once. The next ones wait in a short FIFO queue, in which all requests are alike. When it is
- * full, and until nobody waits there any more, further requests wait in the overflow queue, which clients and networks share
- * fairly; all unregistered ids count as one client. There, only a right secret is answered when it is verified. Every other
- * request gets 503 exactly when the waiting time is over, or when four newer ones of its client id and network have come, whether
- * it was verified or not: behind a burst of guesses, the next secret does not wait for them. A flood hardly delays a client with a valid secret, and neither a
- * response nor its time tells a wrong secret from an unknown id. Decision 0202 has the reasons.
+ * Lets few verifications run at once. The next ones wait in a short FIFO queue, in which all requests are alike. When
+ * it is full, and until nobody waits there any more, further requests wait in the overflow queue, which clients and
+ * networks share fairly; all unregistered ids count as one client. There, only a right secret is answered when it is
+ * verified. Every other request gets 503 exactly when the waiting time is over, or when four newer ones of its client
+ * id and network have come, whether it was verified or not: behind a burst of guesses, the next secret does not wait
+ * for them. A flood hardly delays a client with a valid secret, and neither a response nor its time tells a wrong
+ * secret from an unknown id. Decision 0202 has the reasons.
  */
 export class VerificationQueue implements VerificationSlots {
   readonly #limits: VerificationQueueLimits;
@@ -119,8 +130,8 @@ export class VerificationQueue implements VerificationSlots {
   /** All attempts without a response, except those from the FIFO queue whose verification runs. */
   readonly #unanswered = new Set<Attempt>();
   /**
-   * Attempts that wait until their client is looked up: on a slow database, a flood waits here and not for slots. Shared
-   * fairly without knowing who is registered.
+   * Attempts that wait until their client is looked up: on a slow database, a flood waits here and not for slots.
+   * Shared fairly without knowing who is registered.
    */
   readonly #toLookUp = new FairQueue<Attempt>();
   #lookUps = 0;
@@ -128,7 +139,7 @@ export class VerificationQueue implements VerificationSlots {
   /** The work that waits in the FIFO queue. */
   #fifoRounds = 0;
   readonly #overflow = new FairQueue<Attempt>();
-  /** The attempts of each client id and network that came to the overflow queue and have no response, the oldest first. */
+  /** The attempts in the overflow queue of each client id and network without a response, the oldest first. */
   readonly #ofPairs = new Map<string, Set<Attempt>>();
   /** The verifications that run. */
   #running = 0;
@@ -211,7 +222,7 @@ export class VerificationQueue implements VerificationSlots {
     }
   }
 
-  /** Refuses the requests that wait, and new ones. A verification that runs is not stopped; one from the FIFO queue is answered. */
+  /** Refuses the requests that wait, and new ones. A verification that runs is not stopped. */
   close(): void {
     this.#closed = true;
     for (const attempt of this.#unanswered) this.#fail(attempt, this.#fault('the service stops'));
@@ -247,7 +258,10 @@ export class VerificationQueue implements VerificationSlots {
     }
   }
 
-  /** What depends on the outcome is only the order in the overflow queue, where every response but a right secret has the same time. */
+  /**
+   * What depends on the outcome is only the order in the overflow queue, where every response but a right secret has
+   * the same time.
+   */
   async #lookUp(attempt: Attempt): Promise<void> {
     try {
       const isRegistered = await attempt.request.isRegistered();
@@ -273,8 +287,9 @@ export class VerificationQueue implements VerificationSlots {
   }
 
   /**
-   * The newest attempt takes the place of the oldest of its pair, which is answered now. This depends on when attempts come and on
-   * nothing else: a response to those that have lost their place, and to no others, would tell whose turn had come.
+   * The newest attempt takes the place of the oldest of its pair, which is answered now. This depends on when attempts
+   * come and on nothing else: a response to those that have lost their place, and to no others, would tell whose turn
+   * had come.
    */
   #addToOverflow(attempt: Attempt, isRegistered: boolean): void {
     const attempts = this.#ofPairs.get(pairOf(attempt)) ?? new Set();

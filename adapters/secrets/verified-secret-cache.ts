@@ -6,22 +6,25 @@ import type { StoredSecret } from '../../domain/stored-secret.ts';
 
 /**
  * Verified secrets, as digests under a key that was generated when the service started. An entry is valid only for the
- * stored secret that it was verified against, so a new, locked or removed one misses the cache at once, and none needs an age.
+ * stored secret that it was verified against, so a new, locked or removed one misses the cache at once, and none needs
+ * an age.
  *
- * The cache answers faster than BCrypt, so it would answer guesses faster too. Use it only while the caller has `Attempts` left.
+ * The cache answers faster than BCrypt, so it would answer guesses faster too. Use it only while the caller has
+ * `Attempts` left.
  */
 export class VerifiedSecretCache implements VerifiedSecrets {
   // With a KeyObject, a digest takes a fifth of the time that it takes with the key's bytes.
   readonly #key: KeyObject = createSecretKey(randomBytes(32));
   /**
-   * By the digest of client id and presented secret, the SHA-256 of the stored secret, one character for each byte. Nobody can choose
-   * or compute the first, so the time in which it is found tells nothing. Undefined if the cache is switched off.
+   * By the digest of client id and presented secret, the SHA-256 of the stored secret, one character for each byte.
+   * Nobody can choose or compute the first, so the time in which it is found tells nothing. Undefined if the cache is
+   * switched off.
    */
   readonly #entries: LRUCache<string, string> | undefined;
   #lookUps = 0;
   #hits = 0;
 
-  /** @param max secrets in the cache, about 400 bytes each; the least recently used one is evicted. 0 switches the cache off. */
+  /** @param max secrets, of about 400 bytes; the least recently used is evicted. 0 switches the cache off. */
   constructor(max: number) {
     this.#entries = max === 0 ? undefined : new LRUCache({ max });
   }
@@ -47,7 +50,8 @@ export class VerifiedSecretCache implements VerifiedSecrets {
   }
 
   digestOf({ clientId, clientSecret }: SecretCredentials): string {
-    // Each part follows its length, so that no two pairs give one text. The digest is a text too: a Buffer takes longer to allocate than to fill.
+    // Each part follows its length, so that no two pairs give one text. The digest is a text too: a Buffer takes longer
+    // to allocate than to fill.
     return createHmac('sha256', this.#key)
       .update(`${clientId.length}:${clientId}${clientSecret.length}:${clientSecret}`)
       .digest('binary');
@@ -70,8 +74,8 @@ export class VerifiedSecretCache implements VerifiedSecrets {
 }
 
 /**
- * Without the key, which takes a fifth of the time: BCrypt resists guessing by itself, and a secret that is stored in clear is in
- * memory anyway.
+ * Without the key, which takes a fifth of the time: BCrypt resists guessing by itself, and a secret that is stored in
+ * clear is in memory anyway.
  */
 function digestOfStored(stored: StoredSecret): string {
   return hash('sha256', `${stored.kind}:${stored.reveal()}`, 'binary');

@@ -9,7 +9,10 @@ import type { SqlBuilder } from './sql-database.ts';
 /** A row as it is stored, without its number. */
 export type ClientValues = Record<Exclude<keyof Tables['clients'], 'id'>, string>;
 
-/** Statements that manage the table `clients`. @param hasDetails whether the table has the columns `credentials` and `details`. */
+/**
+ * Statements that manage the table `clients`. @param hasDetails whether the table has the columns `credentials` and
+ * `details`.
+ */
 export function clientStatements({ db, dialect }: SqlBuilder, hasDetails: boolean) {
   const { clientId, owner, elementsOf } = dialect;
   const documents = hasDetails ? (['credentials', 'details'] as const) : [];
@@ -101,7 +104,10 @@ export function requireDetails(hasDetails: boolean, { credentials, details }: Re
   throw new DependencyUnavailable('client store', new Error(problem));
 }
 
-/** Throws ValueRefused unless statements have changed so many rows: a trigger, or a policy of row-level security, may leave some as they are. */
+/**
+ * Throws ValueRefused unless statements have changed so many rows: a trigger, or a policy of row-level security, may
+ * leave some as they are.
+ */
 export function requireChanged(rows: number, expected: number): void {
   if (rows === expected) return;
   throw new ValueRefused(

@@ -8,9 +8,10 @@ export type DatabaseKind = 'postgresql' | 'sqlite';
 export const RECORD = '[authorization service: columns credentials, details]';
 
 /**
- * The tables of the service, as MikroORM creates them in either database, and as Kysely knows their columns. Ids are compared byte by
- * byte. Texts have no length limit here: reading refuses what is too long. Times are in seconds since the epoch, by the clock of the
- * database. `client_subjects` of SQLite is not among them: triggers fill it, and its migration creates it.
+ * The tables of the service, as MikroORM creates them in either database, and as Kysely knows their columns. Ids are
+ * compared byte by byte. Texts have no length limit here: reading refuses what is too long. Times are in seconds since
+ * the epoch, by the clock of the database. `client_subjects` of SQLite is not among them: triggers fill it, and its
+ * migration creates it.
  */
 export function entitiesFor(kind: DatabaseKind) {
   const isFile = kind === 'sqlite';
@@ -27,7 +28,7 @@ export function entitiesFor(kind: DatabaseKind) {
   const object = (name: string) =>
     check(name, `typeof(${name}) = 'text' and json_valid(${name}) and json_type(${name}) = 'object'`);
   return {
-    /** Another application may have created it. What a stranger makes the service read stands in front of what it reads later. */
+    /** Another application may have created it. What a stranger makes the service read comes first. */
     clients: defineEntity({
       name: 'Client',
       tableName: 'clients',
@@ -69,8 +70,9 @@ export function entitiesFor(kind: DatabaseKind) {
     }),
 
     /**
-     * Assertions that clients have used, so that none is used again, in whichever replica. `digest` is of client id and `jti`. A replica
-     * may repeat a statement whose response it has not received: `use_id` shows that the row is its own.
+     * Assertions that clients have used, so that none is used again, in whichever replica. `digest` is of client id and
+     * `jti`. A replica may repeat a statement whose response it has not received: `use_id` shows that the row is its
+     * own.
      */
     used_assertions: defineEntity({
       name: 'UsedAssertion',
@@ -83,7 +85,10 @@ export function entitiesFor(kind: DatabaseKind) {
       },
     }),
 
-    /** One token of a client by its `jti` until its end, or, with an empty `token_id`, all of the client that were issued until `issued_until`. */
+    /**
+     * One token of a client by its `jti` until its end, or, with an empty `token_id`, all of the client that were
+     * issued until `issued_until`.
+     */
     revocations: defineEntity({
       name: 'Revocation',
       tableName: 'revocations',
@@ -95,7 +100,7 @@ export function entitiesFor(kind: DatabaseKind) {
       },
     }),
 
-    /** On which day each client got its last token, in days since 1970; with an empty `client_id`, since when that is recorded. */
+    /** The day of each client's last token, in days since 1970; with an empty `client_id`, when the record began. */
     last_used: defineEntity({
       name: 'LastUsed',
       tableName: 'last_used',

@@ -27,7 +27,8 @@ interface ClientRows {
   find(clientId: string): Promise<ClientRow | undefined>;
 
   /**
-   * The row of the client, or in the place of a missing one the first whose `id` is not below the decoy. Only of an empty table there is none.
+   * The row of the client, or in the place of a missing one the first whose `id` is not below the decoy. Only of an
+   * empty table there is none.
    */
   findCredentials(clientId: string, decoy: number): Promise<CredentialRow | undefined>;
 
@@ -45,7 +46,10 @@ interface SqlClientRepositoryParts {
   readonly pickDecoy: PickDecoy;
 }
 
-/** Registrations in the table `clients`, which another program manages: read at every look-up, never written and never cached. */
+/**
+ * Registrations in the table `clients`, which another program manages: read at every look-up, never written and never
+ * cached.
+ */
 export class SqlClientRepository implements ClientRepository {
   readonly #parts: SqlClientRepositoryParts;
 
@@ -79,7 +83,8 @@ export class SqlClientRepository implements ClientRepository {
 
   async findBySubject(identity: FederatedIdentity): Promise<readonly FederatedCandidate[]> {
     const { issuer, subject, clientId = '' } = identity;
-    // A driver would send half a surrogate pair as U+FFFD, and PostgreSQL has no NUL. The look-up is made anyway, for a subject that no rule has.
+    // A driver would send half a surrogate pair as U+FFFD, and PostgreSQL has no NUL. The look-up is made anyway, for a
+    // subject that no rule has.
     const isSendable = [issuer, subject, clientId].every((text) => text.isWellFormed() && !text.includes('\0'));
     const rows = await this.#parts.rows.findBySubject(
       ...(isSendable ? ([issuer, subject, clientId] as const) : NO_SUBJECT),
@@ -92,7 +97,10 @@ export class SqlClientRepository implements ClientRepository {
 
 const NO_SUBJECT = ['', '', ''] as const;
 
-/** Whether a storage can have the id. A driver would send half a surrogate pair as U+FFFD, which another client id may contain. */
+/**
+ * Whether a storage can have the id. A driver would send half a surrogate pair as U+FFFD, which another client id may
+ * contain.
+ */
 function isStorable(clientId: string): boolean {
   return isClientId(clientId) && clientId.isWellFormed();
 }

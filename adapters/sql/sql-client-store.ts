@@ -102,8 +102,8 @@ export class SqlClientStore implements ClientStore {
   }
 
   /**
-   * The table is locked for other writers, and each row is compared with what the plan has found, before it is changed. What stays as it is
-   * is only compared.
+   * The table is locked for other writers, and each row is compared with what the plan has found, before it is changed.
+   * What stays as it is is only compared.
    */
   apply(
     planned: readonly PlannedClient[],
@@ -179,7 +179,7 @@ export class SqlClientStore implements ClientStore {
     });
   }
 
-  /** What keeps this role from changing clients for good; undefined if nothing does, or nobody knows yet. Changes nothing. */
+  /** What keeps this role from changing clients; undefined if nothing does, or nobody knows yet. Changes nothing. */
   async refusal(): Promise<Problem | undefined> {
     try {
       return await this.#use(async (connection) => {

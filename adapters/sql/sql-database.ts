@@ -2,7 +2,7 @@ import type { Compilable, Kysely, RawBuilder } from 'kysely';
 import type { Problem } from '../../domain/problem.ts';
 import type { Tables } from './entities.ts';
 
-/** Builds statements, typed by the tables. It has no connection: what it builds, a `SqlTables` or a `SqlConnection` runs. */
+/** Builds statements, typed by the tables, for a `SqlTables` or a `SqlConnection` to run: it has no connection. */
 export type StatementBuilder = Kysely<Tables>;
 
 /** Where two databases speak differently. */
@@ -42,8 +42,9 @@ export interface SqlConnection {
   query<Row>(statement: Compilable<Row>): Promise<readonly Row[]>;
 
   /**
-   * Begins a transaction that changes clients. `rows`: it locks those that it reads. `table`: nothing else changes clients until it
-   * ends, and it waits for another one of this kind. The service reads meanwhile what was there before.
+   * Begins a transaction that changes clients. `rows`: it locks those that it reads. `table`: nothing else changes
+   * clients until it ends, and it waits for another one of this kind. The service reads meanwhile what was there
+   * before.
    */
   begin(locks: 'rows' | 'table'): Promise<void>;
 
@@ -71,6 +72,6 @@ export interface SqlDatabase extends SqlBuilder {
 export interface ClientsDatabase extends SqlDatabase {
   /** Whether the table has the columns `credentials` and `details`: another application may have created it. */
   hasDetails(connection: SqlConnection): Promise<boolean>;
-  /** What a fault, as `faultOf` explains it, keeps this role from for good: to change clients; undefined if it may pass. */
+  /** What a fault, as `faultOf` explains it, keeps this role from: to change clients; undefined if it may pass. */
   refusalIn(fault: unknown): Problem | undefined;
 }

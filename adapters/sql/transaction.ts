@@ -20,8 +20,8 @@ export async function withConnection<Outcome>(
 }
 
 /**
- * Ends a transaction: commits once the change is recorded, or undoes everything if there is none. Throws what the recorder throws, before
- * the commit.
+ * Ends a transaction: commits once the change is recorded, or undoes everything if there is none. Throws what the
+ * recorder throws, before the commit.
  *
  * @param onCommit called before the commit.
  */

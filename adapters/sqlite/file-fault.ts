@@ -98,7 +98,7 @@ export function missing(path: string, fix = MIGRATE): FileUnusable {
   return new FileUnusable(path, ...(folder ? IN_FILE : NO_FOLDER));
 }
 
-/** Throws FileUnusable if it is no file: a pipe would block this process, and a folder looks like a fault of the disk. */
+/** Throws FileUnusable if it is no file: a pipe would block, and a folder looks like a fault of the disk. */
 export function exists(path: string): boolean {
   const stats = found(path);
   if (stats?.isDirectory()) throw new FileUnusable(path, ...IS_FOLDER);
@@ -110,7 +110,10 @@ function found(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false });
 }
 
-/** A fault of the client store, as its port promises it. A bug in this program stays what it is, and so does the fault of a change that could not be recorded. */
+/**
+ * A fault of the client store, as its port promises it. A bug in this program stays what it is, and so does the fault
+ * of a change that could not be recorded.
+ */
 export function storeFault(path: string, fault: unknown): unknown {
   if (codeOf(fault) === CONSTRAINT) return new ValueRefused(fault);
   const explained = explain(path, fault);

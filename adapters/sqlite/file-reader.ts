@@ -22,7 +22,7 @@ export type FileLog = (line: FileLine) => void;
 const WELL_INTERVAL_MS = 1_000;
 const FAULT_INTERVAL_MS = 250;
 
-/** How long a statement waits for a lock. No other request is answered meanwhile, and no reader waits for a writer (WAL). */
+/** How long a statement waits for a lock, and so do all requests. No reader waits for a writer (WAL). */
 const BUSY_MS = 100;
 
 /**
@@ -57,7 +57,10 @@ export class FileReader implements Dependency {
     this.#times = times;
   }
 
-  /** Throws FileUnusable if waiting would not help. After any other fault, resolves and continues to try. @param wasUsable it was in use. */
+  /**
+   * Throws FileUnusable if waiting would not help. After any other fault, resolves and continues to try. @param
+   * wasUsable it was in use.
+   */
   static async open(path: string, log: FileLog, times?: StatementTimes, wasUsable = false): Promise<FileReader> {
     const reader = new FileReader(path, log, times);
     reader.#wasUsable = wasUsable;
@@ -115,7 +118,7 @@ export class FileReader implements Dependency {
     return statement;
   }
 
-  /** Opens the file, or opens it again if the path leads to another one, and reads its schema. False if it cannot be used. */
+  /** Opens the file, again if the path leads to another one, and reads its schema. False if it cannot be used. */
   #look(): boolean {
     try {
       const fix = this.#wasUsable ? BRING_BACK : MIGRATE;
@@ -158,8 +161,8 @@ export class FileReader implements Dependency {
 }
 
 /**
- * Differs once other files are in the place of these, or others have their contents. SQLite would go on with what it has read
- * before. That a change has moved from `-wal` to the file looks the same, and costs as little.
+ * Differs once other files are in the place of these, or others have their contents. SQLite would go on with what it
+ * has read before. That a change has moved from `-wal` to the file looks the same, and costs as little.
  */
 function identityOf(path: string): string {
   const file = realpathSync(path);

@@ -33,7 +33,8 @@ export function readHeader(database: DatabaseSync) {
 
 /**
  * The version of the file; 0 for an empty one. Throws FileUnusable if it belongs to another program, or has a newer
- * schema or a table or view in the place of one of these, or with a fix if it has not had all of them; and the faults of SQLite.
+ * schema or a table or view in the place of one of these, or with a fix if it has not had all of them; and the faults
+ * of SQLite.
  */
 export function schemaVersion(database: DatabaseSync, path: string, fix?: string): number {
   const { owner, version, isEmpty } = readHeader(database);

@@ -21,8 +21,8 @@ function openToWrite(path: string): DatabaseSync {
 }
 
 /**
- * Closes the file so that `-wal` and `-shm` stay beside it: a service that may only read the folder needs them, and cannot create
- * them. SQLite removes them with the last connection that may write.
+ * Closes the file so that `-wal` and `-shm` stay beside it: a service that may only read the folder needs them, and
+ * cannot create them. SQLite removes them with the last connection that may write.
  */
 export function closeKeepingLog(database: DatabaseSync, path: string): void {
   let reader: DatabaseSync | undefined;
@@ -52,9 +52,9 @@ function inTransaction<Outcome>(database: DatabaseSync, work: () => Outcome): Ou
 }
 
 /**
- * Opens the file, creates it if it is missing, for its owner only, and runs its migrations, all in one transaction. Of several
- * programs that do this at once, one does the work; with `refuse`, none: the file must have been migrated. Throws
- * DependencyUnavailable if the file cannot be used.
+ * Opens the file, creates it if it is missing, for its owner only, and runs its migrations, all in one transaction. Of
+ * several programs that do this at once, one does the work; with `refuse`, none: the file must have been migrated.
+ * Throws DependencyUnavailable if the file cannot be used.
  */
 export async function openMigrated(
   path: string,

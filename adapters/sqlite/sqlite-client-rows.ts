@@ -15,8 +15,8 @@ const COLUMNS = `clients.id || '' as "id", ${CREDENTIALS}, client_name as "clien
 const FIND_CLIENT = `select ${COLUMNS} from clients where client_id = ?`;
 
 /**
- * One row, whether the client id is registered or not. Of an unknown one, that of another client, which takes as long. The condition that is always
- * true looks for that one where the client is found.
+ * One row, whether the client id is registered or not. Of an unknown one, that of another client, which takes as long.
+ * The condition that is always true looks for that one where the client is found.
  */
 const FIND_CREDENTIALS = `select ${CREDENTIALS} from clients where id = coalesce(
   (select id from clients where client_id = ?1

@@ -25,8 +25,8 @@ export function connectionsInMemory(kind: keyof typeof CONNECTION_BYTES, limit =
 }
 
 /**
- * The cores that this process may use. Node.js respects the affinity mask and the quota of cgroup v2, but looks for that of cgroup v1 by a
- * path that exists only outside of the container.
+ * The cores that this process may use. Node.js respects the affinity mask and the quota of cgroup v2, but looks for
+ * that of cgroup v1 by a path that exists only outside of the container.
  */
 export function availableCores(cores = availableParallelism(), folder = '/sys/fs/cgroup/cpu'): number {
   const read = (name: string) => {

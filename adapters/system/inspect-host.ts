@@ -28,7 +28,10 @@ export function inspectOpenFiles(plan: OpenFilesPlan, connections: number): read
   return [problem(`the limit of open files (ulimit -n) is ${plan.limit}: must be at least ${least}`, fix)];
 }
 
-/** Whether only its owner can read a file with a key; `harm` is what others could do with it. A file that cannot be read is a problem of the settings. */
+/**
+ * Whether only its owner can read a file with a key; `harm` is what others could do with it. A file that cannot be read
+ * is a problem of the settings.
+ */
 export function inspectKeyFile(
   path: string,
   harm: string,
@@ -41,7 +44,7 @@ export function inspectKeyFile(
   return [fine(`${whole} is usable, and ${whose} can read it`)];
 }
 
-/** The same for a file that seals keys, which the group may read: Kubernetes gives files to the group of a container. */
+/** The same for a file that seals keys. The group may read it: Kubernetes gives files to that of a container. */
 export function inspectKeySecretFile(path: string): readonly Finding[] {
   return inspectKeyFile(path, 'open the keys of a dump', 'readOutsideGroup');
 }

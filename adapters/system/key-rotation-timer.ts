@@ -10,7 +10,7 @@ export type KeyDirectoryEvent =
   | { readonly event: 'key_locked' | 'key_damaged'; readonly key_id: string; readonly reason: string }
   | { readonly event: `clock_${ClockState}`; readonly offset_seconds: number };
 
-/** Whether the clock is right, off by more than replicas allow each other, or so far off that the service may not sign. */
+/** Whether the clock is right, off by more than replicas allow, or so far off that the service may not sign. */
 type ClockState = 'right' | 'off' | 'wrong';
 
 interface KeyRotationTimerOptions {
@@ -21,7 +21,10 @@ interface KeyRotationTimerOptions {
 }
 
 const READS_PER_PUBLICATION = 4;
-/** The longest between two readings: with the deadline of a query, a revoked key is dropped within 10 s. And between two attempts while no key may sign. */
+/**
+ * The longest between two readings: with the deadline of a query, a revoked key is dropped within 10 s. And between two
+ * attempts while no key may sign.
+ */
 const INTERVAL_MS_MAX = 5_000;
 const RETRY_MS_MAX = 1_000;
 

@@ -11,8 +11,8 @@ export interface OpenFilesPlan {
 let limitOfProcess: number | undefined;
 
 /**
- * The `ulimit -n` of this process, which Node.js raises to the hard limit when it starts; Infinity where there is none. Read once:
- * a report of Node.js takes 2 to 20 ms.
+ * The `ulimit -n` of this process, which Node.js raises to the hard limit when it starts; Infinity where there is none.
+ * Read once: a report of Node.js takes 2 to 20 ms.
  */
 export function openFilesLimit(): number {
   if (limitOfProcess !== undefined) return limitOfProcess;

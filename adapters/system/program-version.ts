@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The version of this project, from its package.json, which is above the sources as well as above the compiled files. */
+/** The version of this project, from its package.json, above the sources and above the compiled files. */
 export function programVersion(): string {
   return manifest().version;
 }

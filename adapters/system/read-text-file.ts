@@ -58,8 +58,8 @@ function causeOf(code: string, path: string): string {
 }
 
 /**
- * Whether a text is shown as a path: not the URL, the token or the key that somebody gave in place of the file that contains
- * it. One in base64 may begin with a slash, and mostly ends in =.
+ * Whether a text is shown as a path: not the URL, the token or the key that somebody gave in place of the file that
+ * contains it. One in base64 may begin with a slash, and mostly ends in =.
  */
 function isPath(text: string): boolean {
   return (
@@ -92,7 +92,10 @@ export function ownersProblems(
   });
 }
 
-/** Those that every user may replace, with the right to write to the folder. The sticky bit, as of /tmp, leaves that to the owner of the file. */
+/**
+ * Those that every user may replace, with the right to write to the folder. The sticky bit, as of /tmp, leaves that to
+ * the owner of the file.
+ */
 export function replaceableFiles(
   settings: readonly string[],
   given: Readonly<Record<string, string | undefined>>,
@@ -123,8 +126,8 @@ function isReadOnly(folder: string): boolean {
 const PROGRAM = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Whether other users than the owner have a right to a file. False on Windows, whose modes do not say, and where it cannot be read.
- * A group that may write to the folder of the program, as with umask 002, may write to the files in it.
+ * Whether other users than the owner have a right to a file. False on Windows, whose modes do not say, and where it
+ * cannot be read. A group that may write to the folder of the program, as with umask 002, may write to the files in it.
  */
 export function othersMay(right: keyof typeof RIGHTS_OF_OTHERS, path: string, program = PROGRAM): boolean {
   try {

@@ -10,7 +10,7 @@ export class SystemClock implements Clock {
   }
 }
 
-/** The operating system's clock for durations (CLOCK_MONOTONIC on Linux). Setting the time of day does not change it. */
+/** The system's clock for durations (CLOCK_MONOTONIC on Linux). Setting the time of day does not change it. */
 export class SystemMonotonicClock implements MonotonicClock {
   now(): number {
     return Math.floor(this.seconds());

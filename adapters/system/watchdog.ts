@@ -17,9 +17,9 @@ interface ThreadData {
 }
 
 /**
- * Ends this process by SIGKILL: when its event loop hangs, and when a time for its end is over. A thread of its own does it, so it
- * happens even if the event loop is blocked or waits for something that never ends. The thread takes 10 MB, and does not keep
- * the process alive. A system that cannot start a thread leaves the process without a watchdog.
+ * Ends this process by SIGKILL: when its event loop hangs, and when a time for its end is over. A thread of its own
+ * does it, so it happens even if the event loop is blocked or waits for something that never ends. The thread takes 10
+ * MB, and does not keep the process alive. A system that cannot start a thread leaves the process without a watchdog.
  */
 export class Watchdog {
   readonly #turns = new Int32Array(new SharedArrayBuffer(4));
@@ -33,8 +33,8 @@ export class Watchdog {
 
   /**
    * From now on, an event loop that does not turn for `hangsAfterMs` of its own time ends the process, with one line on
-   * standard error. Time in which the process was stopped, the machine was suspended, or the main thread waited for a CPU
-   * is not its own. Nothing happens while an inspector is open, which may have paused the loop.
+   * standard error. Time in which the process was stopped, the machine was suspended, or the main thread waited for a
+   * CPU is not its own. Nothing happens while an inspector is open, which may have paused the loop.
    */
   watch(): void {
     this.#start();
@@ -84,8 +84,8 @@ interface CpuUse {
 }
 
 /**
- * How much of `passedMs`, the milliseconds since the last look, was the main thread's own time: in which it ran, or did not want
- * to. What a system without Linux's /proc does not tell (`undefined`) counts as its own.
+ * How much of `passedMs`, the milliseconds since the last look, was the main thread's own time: in which it ran, or did
+ * not want to. What a system without Linux's /proc does not tell (`undefined`) counts as its own.
  */
 export function ownTime(passedMs: number, before: CpuUse | undefined, now: CpuUse | undefined): number {
   if (before === undefined || now === undefined || !now.isRunnable) return passedMs;

@@ -12,14 +12,20 @@ export interface ServerCertificate {
   readonly leaf: X509Certificate;
   /** When the first certificate of the chain expires. */
   readonly expiresAt: Date;
-  /** Whether no authority is behind the certificate, though it says where that of its own is: public authorities sign with intermediate ones. */
+  /**
+   * Whether no authority is behind the certificate, though it says where that of its own is: public authorities sign
+   * with intermediate ones.
+   */
   readonly isAlone: boolean;
 }
 
 const SOON_MS = 30 * 86_400_000;
 const RENEW = 'renew it; the service reads the new file without a restart';
 
-/** Both files together, the certificate of the server first. Fails with the first problem, by the names of the settings; never quotes a file. */
+/**
+ * Both files together, the certificate of the server first. Fails with the first problem, by the names of the settings;
+ * never quotes a file.
+ */
 export function readServerCertificate(chain: string, key: string): Result<ServerCertificate, readonly string[]> {
   const blocks = chain.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   const isCut = blocks.length !== chain.split('-----BEGIN CERTIFICATE-----').length - 1;

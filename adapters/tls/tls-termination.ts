@@ -29,8 +29,8 @@ interface TlsTerminationParts {
 }
 
 /**
- * TLS 1.2 and 1.3 on a server of Node.js (RFC 8446, RFC 9325). The files are read every 10 s and when `reload` is called. While the new ones
- * are not usable, the certificate from before is used.
+ * TLS 1.2 and 1.3 on a server of Node.js (RFC 8446, RFC 9325). The files are read every 10 s and when `reload` is
+ * called. While the new ones are not usable, the certificate from before is used.
  */
 export class TlsTermination implements Dependency {
   readonly name = 'tls certificate';

@@ -5,9 +5,10 @@ import type { RequestLine } from '../../application/ports/telemetry.ts';
 const ATTRIBUTE_MAX = 300;
 
 /**
- * Describes a request on the span that is active: that of an SDK of OpenTelemetry which the operator has loaded before the service.
- * Without one, there is no span. Called with the request's line of the log, so that a trace says nothing that the log may not: what
- * an instrumentation took from the path and the query, where callers put secrets, is replaced.
+ * Describes a request on the span that is active: that of an SDK of OpenTelemetry which the operator has loaded before
+ * the service. Without one, there is no span. Called with the request's line of the log, so that a trace says nothing
+ * that the log may not: what an instrumentation took from the path and the query, where callers put secrets, is
+ * replaced.
  */
 export function describeRequest(line: RequestLine): void {
   const span = trace.getActiveSpan();

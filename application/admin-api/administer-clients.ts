@@ -308,7 +308,10 @@ function problemOf(problem: ChangeProblem): AdministrationProblem {
   }
 }
 
-/** The document of a client without its secrets and their hashes, with its state, which a document that is stored may have too. */
+/**
+ * The document of a client without its secrets and their hashes, with its state, which a document that is stored may
+ * have too.
+ */
 function documentFor({ details, ...stored }: StoredClient, now: number): object {
   const { state, problem } = describeClient({ ...stored, details }, now);
   const { secrets = [], ...rest } = withoutEmpty(details);

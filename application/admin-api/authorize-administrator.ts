@@ -23,7 +23,10 @@ export class AuthorizeAdministrator {
     this.#parts = parts;
   }
 
-  /** The bearer, with those scopes of the token that it would still get, or a refusal. Costs a look-up. Throws what the ports throw. */
+  /**
+   * The bearer, with those scopes of the token that it would still get, or a refusal. Costs a look-up. Throws what the
+   * ports throw.
+   */
   async execute(request: BearerRequest): Promise<Result<Bearer, Refusal>> {
     const { authorizeRequest, clients, policy, resource } = this.#parts;
     const bearer = await authorizeRequest.execute(request);

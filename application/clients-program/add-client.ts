@@ -14,7 +14,7 @@ export interface NewClientRequest {
   readonly clientName: string;
   /** Space-delimited (RFC 6749 section 3.3). */
   readonly scope: string;
-  /** A secret without an id, or one with an id that is generated; undefined for a client that authenticates in another way. */
+  /** A secret without an id, or with a generated one; undefined for a client that authenticates in another way. */
   readonly secret: SecretRequest | NamedSecretRequest | undefined;
   readonly details?: AddedDetails;
 }

@@ -50,9 +50,9 @@ export interface ClientUpdate {
 }
 
 /**
- * What to change. A secret without an id replaces all secrets of the client: they are refused from the next request on. One
- * with an id stands beside the one that the client has, for good or for a while. A disabled client keeps its secret behind a
- * lock.
+ * What to change. A secret without an id replaces all secrets of the client: they are refused from the next request on.
+ * One with an id stands beside the one that the client has, for good or for a while. A disabled client keeps its secret
+ * behind a lock.
  */
 export type ChangeRequest =
   | { readonly give: SecretRequest | NamedSecretRequest }
@@ -60,10 +60,10 @@ export type ChangeRequest =
   | ClientUpdate;
 
 /**
- * `details_unreadable`: what another program has written as its details. `hash_missing`: the lock has no hash behind it, so that unlocking would enable nothing. The client needs a new secret.
- * `revocation_unknown`: this database keeps no revoked tokens.
- * `secret_missing`: the client authenticates in another way.
- * `too_many_secrets`: the client has two already.
+ * `details_unreadable`: what another program has written as its details. `hash_missing`: the lock has no hash behind
+ * it, so that unlocking would enable nothing. The client needs a new secret. `revocation_unknown`: this database keeps
+ * no revoked tokens. `secret_missing`: the client authenticates in another way. `too_many_secrets`: the client has two
+ * already.
  */
 export type ChangeProblem =
   | 'client_unknown'
@@ -106,9 +106,9 @@ type ChangeParts = Omit<ManagementParts, 'store' | 'ids' | 'lastUsed'> & {
 type Edit = (stored: StoredClient) => Result<ClientEdit, ChangeProblem>;
 
 /**
- * Changes a client, from its next request on. Tokens that it holds stay valid until they expire, unless they are revoked, as those of a client
- * that is disabled. Refused if the client would
- * break a rule, such as too many entries or one that is there already.
+ * Changes a client, from its next request on. Tokens that it holds stay valid until they expire, unless they are
+ * revoked, as those of a client that is disabled. Refused if the client would break a rule, such as too many entries or
+ * one that is there already.
  */
 export async function changeClient(
   parts: ChangeParts,
@@ -191,7 +191,7 @@ function renamed({ clientName, scope }: Names): Result<ClientEdit, RegistrationP
   return registration.ok ? success(given) : registration;
 }
 
-/** Nothing is checked if nothing is added: what another program has written may break a rule, and entries can be removed. */
+/** Nothing is checked if nothing is added: entries of another program may break a rule, and can be removed. */
 function including(
   { jwks: { keys } = { keys: [] }, federated_subjects: subjects = [], resources = [], ...fields }: AddedDetails,
   details: ClientDetails,

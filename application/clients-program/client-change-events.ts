@@ -28,9 +28,9 @@ export function clientChangeEvents(change: ClientChange, common: ChangeMade): re
 }
 
 /**
- * The most bytes of the clients of one event, so that its line has less than 4,096: a longer one would mix with those of others in a
- * pipe. A client of long names outside ASCII has a line of its own, of less than 8,192. All clients are named, in as many lines as
- * it takes: a cut could hide one of them behind many others.
+ * The most bytes of the clients of one event, so that its line has less than 4,096: a longer one would mix with those
+ * of others in a pipe. A client of long names outside ASCII has a line of its own, of less than 8,192. All clients are
+ * named, in as many lines as it takes: a cut could hide one of them behind many others.
  */
 const CLIENTS_BYTES_MAX = 3_000;
 

@@ -29,7 +29,7 @@ export function createClientManagement(parts: ManagementParts & PlanParts) {
     },
     /** Of one that is disabled, the tokens are revoked: they do not become active again with it. */
     changeClient: (clientId: string, request: ChangeRequest) => changeClient(parts, clientId, request),
-    /** Describes the client as it was. Its tokens are revoked, also for a client that is registered with its id later. */
+    /** Describes the client as it was. Its tokens are revoked, also for a later client of its id. */
     async removeClient(clientId: string) {
       // As in changeClient.
       const removed = await store.remove(clientId, () => tokens.revokeAll([clientId]));
@@ -47,7 +47,10 @@ export function createClientManagement(parts: ManagementParts & PlanParts) {
     },
     planClients: (batches: AsyncIterable<readonly ImportEntry[]>, options: PlanOptions) =>
       planClients(parts, batches, options),
-    /** Everything that is stored of clients, page by page, and why the service refuses a client, or null. A storage that changes meanwhile is seen as it is when a page is read. */
+    /**
+     * Everything that is stored of clients, page by page, and why the service refuses a client, or null. A storage that
+     * changes meanwhile is seen as it is when a page is read.
+     */
     async *exportClients(range: ClientRange) {
       for await (const page of store.list(range)) {
         yield page.map((stored) => ({ ...stored, problem: describeClient(stored, clock.now()).problem }));

@@ -34,7 +34,10 @@ export class ClientPlan {
     return this.#planned.size;
   }
 
-  /** Adds a batch of clients, but none whose id was added before: those are returned. A client that is left out, `undefined`, has a position. */
+  /**
+   * Adds a batch of clients, but none whose id was added before: those are returned. A client that is left out,
+   * `undefined`, has a position.
+   */
   add(clients: readonly (PlannedClient | undefined)[]): readonly RepeatedClient[] {
     const repeated: RepeatedClient[] = [];
     for (const client of clients) {
@@ -78,12 +81,13 @@ export class ClientPlan {
   }
 
   /**
-   * Does what was planned. Stores nothing and returns `plan_outdated` if a stored client of the plan is not as it was found, or a client of
-   * the owner is there that was neither added nor pruned.
+   * Does what was planned. Stores nothing and returns `plan_outdated` if a stored client of the plan is not as it was
+   * found, or a client of the owner is there that was neither added nor pruned.
    *
    * @param source undefined for a rehearsal, which stores nothing, and fails as the storage would.
    * @param prepare for the clients that are disabled or removed.
-   * @param onCommit called before the commit: after a fault, nothing is stored if it was not called, and otherwise nobody knows.
+   * @param onCommit called before the commit: after a fault, nothing is stored if it was not called, and otherwise
+   * nobody knows.
    */
   async apply(
     source: PlanSource | undefined,

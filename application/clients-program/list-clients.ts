@@ -22,7 +22,7 @@ export function lastUseOf(clientId: string, { days }: LastUsedDays): { readonly 
 export interface ListRequest extends ClientRange {
   /** Only clients of this state. */
   readonly state?: ClientDocument['state'] | undefined;
-  /** Only clients without a token since so many seconds: nothing is known of clients that were used before that was recorded. */
+  /** Only clients without a token for so many seconds: what was before the record began, nobody knows. */
   readonly unusedFor?: number | undefined;
   /** The most clients to return. */
   readonly limit?: number | undefined;
@@ -34,7 +34,7 @@ interface ListParts {
   readonly clock: Clock;
 }
 
-/** Describes clients, including broken ones, in pages that are ordered by client id. One page is held in memory at a time. */
+/** Describes clients, also broken ones, in pages ordered by client id. One page is in memory at a time. */
 export async function* listClients(
   { store, lastUsed, clock }: ListParts,
   { state, unusedFor, limit = Infinity, ...range }: ListRequest,

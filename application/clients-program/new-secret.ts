@@ -16,7 +16,7 @@ export interface SecretRequest extends CostRequest {
 }
 
 interface CostRequest {
-  /** BCrypt cost, 4 to 14; if it is undefined, the least for a generated secret and {@link CHOSEN_SECRET_COST} for another one. */
+  /** BCrypt cost, 4 to 14; by default the least for a generated secret, {@link CHOSEN_SECRET_COST} for others. */
   readonly cost: number | undefined;
 }
 

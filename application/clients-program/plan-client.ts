@@ -20,8 +20,9 @@ export interface PlanOptions {
   /** BCrypt cost of plain secrets, 4 to 14; undefined if the plan is only shown. */
   readonly cost: number | undefined;
   /**
-   * What happens to stored clients of the file. `refuse`: the file is refused. `replace` and `match`: they get exactly what their entry says;
-   * only a lock stays, and whatever secrets a client has if its entry generates one. With `replace`, whose they are does not count.
+   * What happens to stored clients of the file. `refuse`: the file is refused. `replace` and `match`: they get exactly
+   * what their entry says; only a lock stays, and whatever secrets a client has if its entry generates one. With
+   * `replace`, whose they are does not count.
    */
   readonly existing: 'refuse' | 'replace' | 'match';
   /** Whose clients the file has; undefined: each entry says it, or nobody. */
@@ -143,7 +144,7 @@ export class ClientPlanner {
     return { ...client, clientSecret, details: { ...details, secrets } };
   }
 
-  /** A BCrypt encoding, or none: the stored one if a plain secret is that of it. Without a cost, no secret leaves this process. */
+  /** A BCrypt encoding, or none: the stored one if a plain secret matches it. Without a cost, nothing is hashed. */
   async #encode(given: string, stored = NO_SECRET): Promise<string> {
     const { encodeSecret, matchSecret } = this.#parts;
     const { cost, onCompared } = this.#options;
@@ -162,7 +163,10 @@ export class ClientPlanner {
 
 type SecretOfClient = Partial<Pick<NewClient, 'clientSecret' | 'details'>>;
 
-/** What stands in a plan that is only shown or refused, in place of a plain secret: a rehearsal sends it to the database, which may keep it in its files for a while. */
+/**
+ * What stands in a plan that is only shown or refused, in place of a plain secret: a rehearsal sends it to the
+ * database, which may keep it in its files for a while.
+ */
 const UNMATCHED = `$2b$10$${'.'.repeat(53)}`;
 
 /** That a secret was generated stays true as long as it is the same one. */

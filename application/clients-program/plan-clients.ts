@@ -26,17 +26,19 @@ export interface ClientsPlan extends Pick<ClientPlan, 'entries' | 'counts'> {
   /** Fails where the storage would refuse it, and stores nothing. */
   rehearse(): Promise<Result<PlanCounts, string>>;
   /**
-   * Does it, all or nothing, revokes the tokens of the clients that are disabled or removed, and writes generated secrets to their files before. Fails if a client was changed since, or a
-   * secret cannot be written. A fault leaves the files: nobody knows whether the change was made.
+   * Does it, all or nothing, revokes the tokens of the clients that are disabled or removed, and writes generated
+   * secrets to their files before. Fails if a client was changed since, or a secret cannot be written. A fault leaves
+   * the files: nobody knows whether the change was made.
    */
   apply(file: ClientsFile): Promise<Result<PlanCounts, string>>;
 }
 
 /**
- * Compares the clients of a file with the stored ones. Plain secrets are hashed, BCrypt encodings and locks are stored as they are; a
- * plain secret that matches the stored encoding is unchanged. The plan is held in memory.
+ * Compares the clients of a file with the stored ones. Plain secrets are hashed, BCrypt encodings and locks are stored
+ * as they are; a plain secret that matches the stored encoding is unchanged. The plan is held in memory.
  *
- * @returns at most PROBLEMS_MAX problems, if there is any. After the batch of the first one, no secret is compared or hashed.
+ * @returns at most PROBLEMS_MAX problems, if there is any. After the batch of the first one, no secret is compared or
+ * hashed.
  */
 export async function planClients(
   parts: PlanParts,

@@ -26,8 +26,8 @@ interface AuthenticateByIdentityParts {
 }
 
 /**
- * Client authentication by the identity that a platform gave a workload (RFC 7523 section 2.2, with the key of an issuer that
- * the operator trusts): `federated_jwt`. The client keeps no secret.
+ * Client authentication by the identity that a platform gave a workload (RFC 7523 section 2.2, with the key of an
+ * issuer that the operator trusts): `federated_jwt`. The client keeps no secret.
  */
 export class AuthenticateByIdentity implements IdentityAuthentication {
   readonly #parts: AuthenticateByIdentityParts;
@@ -43,9 +43,9 @@ export class AuthenticateByIdentity implements IdentityAuthentication {
   /**
    * The registration whose rule the assertion matches, or a refusal. Throws what the ports throw.
    *
-   * What the assertion itself shows is refused first, without a look-up, and openly. Every other refusal costs one verification and one
-   * look-up. An assertion that is not verified is looked up under a subject that no rule has: its time tells a forger
-   * nothing about rules.
+   * What the assertion itself shows is refused first, without a look-up, and openly. Every other refusal costs one
+   * verification and one look-up. An assertion that is not verified is looked up under a subject that no rule has: its
+   * time tells a forger nothing about rules.
    */
   async execute(presented: PresentedAssertion, caller: Caller): Promise<Result<ClientRegistration, Refusal>> {
     const { issuers, issuerKeys, verifyAssertion, clients, clock, maxAgeSeconds } = this.#parts;

@@ -18,8 +18,8 @@ interface FoundCandidates {
 }
 
 /**
- * The registration of the only client whose rule the claims match, or why there is none. A rule that is too weak for its
- * issuer counts for nothing, however it came into the table.
+ * The registration of the only client whose rule the claims match, or why there is none. A rule that is too weak for
+ * its issuer counts for nothing, however it came into the table.
  */
 export function selectCandidate(
   issuers: TrustedIssuers,

@@ -15,7 +15,7 @@ export function keyStateOf(row: KeyRow, { rows, time = 0 }: KeyRows): KeyState {
   return time < row.signsFrom ? 'published' : 'retired';
 }
 
-/** When a key began to sign, or will: as planned, or earlier, when the key before it was revoked or ends for a rotation. */
+/** When a key began to sign, or will: as planned, or when the key before it was revoked or ends for a rotation. */
 export function signsFromOf(row: KeyRow, ring: KeyRows): number {
   const chain = ring.rows
     .filter(({ algorithm, step = Infinity }) => algorithm === row.algorithm && step <= (row.step ?? -1))
@@ -30,7 +30,7 @@ export function signsFromOf(row: KeyRow, ring: KeyRows): number {
   return keyStateOf(row, ring) === 'signing' ? Math.min(signsFrom, Math.floor(ring.time ?? 0)) : signsFrom;
 }
 
-/** When each key that signs now ends if it is to be followed by the next one as soon as every verifier can know that. */
+/** When each key that signs ends if the next one follows as soon as every verifier can know that. */
 export function rotationsOf({ rows, time = 0 }: KeyRows): readonly { readonly kid: string; readonly endsAt: number }[] {
   return currentKeys(rows, time).flatMap(({ kid, algorithm, step, endedAt = Infinity }) => {
     const next = rows

@@ -37,7 +37,10 @@ interface KeyRingParts {
   readonly pause?: (seconds: number) => Promise<unknown>;
 }
 
-/** The ring is read every 5 s. After a longer time without an attempt, the process was stopped, and keys may have been revoked since. */
+/**
+ * The ring is read every 5 s. After a longer time without an attempt, the process was stopped, and keys may have been
+ * revoked since.
+ */
 const GAP_SECONDS = 10;
 
 /** What was read so recently has every key that signs: one that signs at once waits as long, after it was added. */
@@ -45,7 +48,7 @@ const RECENT_SECONDS = 0.2;
 
 const pause = (seconds: number) => new Promise((done) => setTimeout(done, seconds * 1_000));
 
-/** How long an unknown key is not looked up again after the ring could not be read; nor the time, while the clock is wrong. */
+/** How long nothing is read again: for an unknown key after a fault, and for the time while the clock is wrong. */
 const FAILED_SECONDS = 5;
 const CLOCK_SECONDS = 1;
 
@@ -53,8 +56,9 @@ const CLOCK_SECONDS = 1;
 const MAX_AGE_SECONDS = 30;
 
 /**
- * The keys that all replicas share: which one signs and which ones verify follows from their times, at each use (domain/key-chain.ts).
- * `advance` has to be called regularly; it reads the ring, and adds the key that is due. What is known stays in use while that fails.
+ * The keys that all replicas share: which one signs and which ones verify follows from their times, at each use
+ * (domain/key-chain.ts). `advance` has to be called regularly; it reads the ring, and adds the key that is due. What is
+ * known stays in use while that fails.
  *
  * | the ring is | when | a use of it |
  * |---|---|---|
@@ -63,16 +67,17 @@ const MAX_AGE_SECONDS = 30;
  * | left behind | otherwise: this process was stopped, and keys may have been revoked | reads it first; if that fails, goes on with what is known |
  * | without a right clock | the clock of day is outside of the window of the last reading | reads it first, once a second; then 503, but the key set is served, as not to be cached |
  *
- * What holds, with its test in tests/application/keys: a key that was seen revoked stays so ("stays revoked where it was seen revoked, …");
- * no token is refused because the ring could not be read ("while the ring is away signs nothing, says so, and verifies nothing: 503 and
- * not 401"); an unknown id reads it at most once in RECENT_SECONDS ("causes no query for each request of a flood"); a process that was
- * stopped signs only after a reading that began later ("signs only when the reading has ended that has begun meanwhile"); and a wrong
- * clock signs nothing ("stops in the second in which the clock is set, …").
+ * What holds, with its test in tests/application/keys: a key that was seen revoked stays so ("stays revoked where it
+ * was seen revoked, …"); no token is refused because the ring could not be read ("while the ring is away signs nothing,
+ * says so, and verifies nothing: 503 and not 401"); an unknown id reads it at most once in RECENT_SECONDS ("causes no
+ * query for each request of a flood"); a process that was stopped signs only after a reading that began later ("signs
+ * only when the reading has ended that has begun meanwhile"); and a wrong clock signs nothing ("stops in the second in
+ * which the clock is set, …").
  */
 export class KeyRing implements KeyProvider {
   readonly #parts: KeyRingParts;
   readonly #opened: OpenedKeys;
-  /** How the clocks compared at the last reading; undefined if the ring is kept by the monotonic clock of this process. */
+  /** How the clocks compared at the last reading; undefined if the ring has the monotonic clock of this process. */
   #window: ClockWindow | undefined;
   #readAt = -Infinity;
   /** When the last attempt to read the ring ended. A call that needs the ring while one runs waits for it. */
@@ -90,7 +95,7 @@ export class KeyRing implements KeyProvider {
     this.#opened = new OpenedKeys(parts.sealer);
   }
 
-  /** Reads the ring, and adds the key that is due. Calls at the same time share one run. Throws DependencyUnavailable. */
+  /** Reads the ring, and adds the key that is due. Calls at one time share a run. Throws DependencyUnavailable. */
   readonly advance = onceAtATime(() => this.#advance());
 
   /** Throws DependencyUnavailable. */
@@ -177,8 +182,8 @@ export class KeyRing implements KeyProvider {
   }
 
   /**
-   * The time of the storage's clock in seconds, as all replicas know it; undefined if this process keeps the ring alone, and while the clocks
-   * have to be compared again, as after the machine was suspended.
+   * The time of the storage's clock in seconds, as all replicas know it; undefined if this process keeps the ring
+   * alone, and while the clocks have to be compared again, as after the machine was suspended.
    */
   sharedTime(): number | undefined {
     return this.#window && !this.#isClockWrong() ? this.#now() : undefined;
@@ -229,7 +234,7 @@ export class KeyRing implements KeyProvider {
     }
   }
 
-  /** Writes back the keys whose rows were lost: a table that was emptied or made anew would end all tokens at the next restart. */
+  /** Writes back the keys whose rows were lost: an emptied table would end all tokens at the next restart. */
   async #restoreLost(): Promise<void> {
     const { lost } = this.#opened;
     if (lost.length === 0 || this.#isClockWrong()) return;
@@ -290,7 +295,7 @@ export class KeyRing implements KeyProvider {
     return isNew && this.#opened.ring.rows.every((known) => known.kid !== kid);
   }
 
-  /** Reads the ring first if this process was stopped, or while its clock is wrong. If that fails, what is known counts. */
+  /** Reads the ring first if this process was stopped, or its clock is wrong. If that fails, what is known counts. */
   async #catchUp(): Promise<void> {
     // The second time, if the first reading had begun before the process was stopped.
     for (let tries = 0; tries < 2; tries += 1) {
@@ -319,8 +324,8 @@ export class KeyRing implements KeyProvider {
   }
 
   /**
-   * Whether tokens would get wrong times, and valid ones would be refused: the clock of day was wrong when the ring was read,
-   * or has been set since, or the machine was suspended.
+   * Whether tokens would get wrong times, and valid ones would be refused: the clock of day was wrong when the ring was
+   * read, or has been set since, or the machine was suspended.
    */
   #isClockWrong(): boolean {
     const [{ clock }, window] = [this.#parts, this.#window];

@@ -20,12 +20,12 @@ export interface UnusableKey {
   readonly reason: string;
 }
 
-/** The most revoked keys that are known beyond the rows of the ring. Each of them was usable here: nobody can make them up. */
+/** The most revoked keys that are known beyond the rows. Each was usable here: nobody can make them up. */
 const REVOKED_MAX = KEY_ROWS_MAX;
 
 /**
- * The keys of the ring whose seals this process has opened. Nothing else in a row is believed, but that the key is revoked or
- * ends early. A revoked key stays revoked here, also if its row comes back.
+ * The keys of the ring whose seals this process has opened. Nothing else in a row is believed, but that the key is
+ * revoked or ends early. A revoked key stays revoked here, also if its row comes back.
  */
 export class OpenedKeys {
   readonly #sealer: Pick<KeySealer, 'open'>;
@@ -36,7 +36,10 @@ export class OpenedKeys {
   #rows: readonly KeyRow[] = [];
   ring: Ring<OpenedKey> = { keys: [], rows: [], locked: [] };
   unusable: readonly UnusableKey[] = [];
-  /** Rows that the last reading lacks, of keys that were usable until then and have not ended, unless another row has their place. They stay in the ring here. */
+  /**
+   * Rows that the last reading lacks, of keys that were usable until then and have not ended, unless another row has
+   * their place. They stay in the ring here.
+   */
   lost: readonly KeyRow[] = [];
 
   constructor(sealer: Pick<KeySealer, 'open'>) {
@@ -47,7 +50,10 @@ export class OpenedKeys {
     return this.#revoked.has(kid) || this.#revokedRows.has(kid);
   }
 
-  /** Opens what is new in these rows, and uses them in place of the previous ones. A lost row ends no key. Returns the ids of keys that were usable and are revoked now. */
+  /**
+   * Opens what is new in these rows, and uses them in place of the previous ones. A lost row ends no key. Returns the
+   * ids of keys that were usable and are revoked now.
+   */
   async replace(read: readonly KeyRow[], time: number): Promise<readonly string[]> {
     const usable = new Set(this.ring.keys.map(({ kid }) => kid));
     this.lost = this.#rows.filter((row) => {

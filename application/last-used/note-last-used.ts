@@ -5,7 +5,7 @@ import { DAY_SECONDS, type LastUsed } from '../ports/last-used.ts';
 /** Clients that are kept between two writes. Those beyond it are noted when they get their next token after a write. */
 export const NOTED_MAX = 200_000;
 
-/** Milliseconds between two writes, and up to so many more, so that replicas that start together do not write together. */
+/** Milliseconds between writes, and up to so many more: replicas that start together do not write together. */
 const [WRITE_EVERY_MS, SPREAD_MS] = [3_600_000, 600_000];
 
 /** Notes on which day each client got its last token: in memory, and once in an hour in the storage. */

@@ -7,8 +7,8 @@ export type AssertionVerdict = 'verified' | 'key_unknown' | 'signature_wrong';
 /** Verifies signatures of assertions by RS256, PS256, ES256, ES384 and EdDSA. */
 export interface AssertionVerifier {
   /**
-   * What verifying this assertion costs at most: log2 of its work, in tenths of a millisecond of a core. It depends on no key.
-   * Undefined if no key can have made the signature, which `verify` then finds out at once.
+   * What verifying this assertion costs at most: log2 of its work, in tenths of a millisecond of a core. It depends on
+   * no key. Undefined if no key can have made the signature, which `verify` then finds out at once.
    */
   cost(assertion: ClientAssertion): number | undefined;
 

@@ -1,15 +1,16 @@
 import type { ChangeEvent, OfClient, UnconfirmedChange } from './change-log.ts';
 
 /**
- * Security-relevant events: which client got a token or was refused one, which key signed when, and who changed what. Each is
- * written with these fields, and docs/audit.schema.json is generated from them. Times in seconds since the epoch.
+ * Security-relevant events: which client got a token or was refused one, which key signed when, and who changed what.
+ * Each is written with these fields, and docs/audit.schema.json is generated from them. Times in seconds since the
+ * epoch.
  */
 export type AuditEvent = TokenEvent | KeyEvent | ChangeEvent | UnconfirmedChange;
 
 /**
- * The life of a key as this process sees it: it has added the key of `key_published`; it signs with that of `key_signing` from now
- * on, and not any more with that of `key_retired`. An operator has revoked the key of `key_revoked`. The row of `key_restored` was
- * lost, and this process has written it back.
+ * The life of a key as this process sees it: it has added the key of `key_published`; it signs with that of
+ * `key_signing` from now on, and not any more with that of `key_retired`. An operator has revoked the key of
+ * `key_revoked`. The row of `key_restored` was lost, and this process has written it back.
  */
 export interface KeyEvent {
   readonly event: 'key_published' | 'key_signing' | 'key_retired' | 'key_revoked' | 'key_restored';
@@ -65,9 +66,10 @@ export interface AuditLog {
   /**
    * Records an event, in the order of the calls, without secrets and tokens. Blocks nothing.
    *
-   * A log that is not required resolves at once: an event that cannot be recorded is lost and counted. A required one resolves when
-   * the event is written, and rejects with DependencyUnavailable if that is not possible within its deadline: the caller
-   * must not answer what it says. What a key has done, and `change_unconfirmed`, cannot be taken back: they never reject, and are written as soon as possible.
+   * A log that is not required resolves at once: an event that cannot be recorded is lost and counted. A required one
+   * resolves when the event is written, and rejects with DependencyUnavailable if that is not possible within its
+   * deadline: the caller must not answer what it says. What a key has done, and `change_unconfirmed`, cannot be taken
+   * back: they never reject, and are written as soon as possible.
    */
   record(event: AuditEvent): Promise<void>;
 }

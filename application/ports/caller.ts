@@ -1,6 +1,6 @@
 /** Who waits: the network, to count failed attempts, and whether they are still connected. */
 export interface Connected {
-  /** The IPv4 address or the /64 network of IPv6 that attempts are counted for. Behind a proxy that is not trusted, the proxy's. */
+  /** The IPv4 address or the /64 of IPv6 that attempts are counted for; that of a proxy that is not trusted. */
   readonly network: string;
   /** Aborted when the caller disconnects. */
   readonly disconnected: AbortSignal;
@@ -9,8 +9,8 @@ export interface Connected {
 /** The sender of a request. */
 export interface Caller extends Connected {
   /**
-   * Waits without counting the request as work of this process. Afterwards it counts again if the outcome is one that there is
-   * more work to do for. Resolves and rejects as `wait` does.
+   * Waits without counting the request as work of this process. Afterwards it counts again if the outcome is one that
+   * there is more work to do for. Resolves and rejects as `wait` does.
    */
   waitUncounted<Outcome>(wait: () => Promise<Outcome>, isMoreWork: (outcome: Outcome) => boolean): Promise<Outcome>;
 }

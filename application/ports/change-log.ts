@@ -11,7 +11,10 @@ export interface OfClient {
 /** What an import or an apply has done to one client. */
 interface StoredOfFile extends OfClient {
   readonly action: 'added' | 'changed' | 'replaced' | 'removed';
-  /** Of a changed or replaced one, the fields that differ, in the names of a clients file. An adopted one has `owner` among them. */
+  /**
+   * Of a changed or replaced one, the fields that differ, in the names of a clients file. An adopted one has `owner`
+   * among them.
+   */
   readonly fields?: readonly string[];
   /** The names of the claims that it has now, if the file changes them. */
   readonly claims?: readonly string[];
@@ -24,7 +27,8 @@ interface OfFile {
   /** Name of the file or of the folder, without the folder that it is in. */
   readonly file: string;
   /**
-   * SHA-256 of the bytes that were read from it; of a folder, that of a line for each file, with its SHA-256, two spaces and its path.
+   * SHA-256 of the bytes that were read from it; of a folder, that of a line for each file, with its SHA-256, two
+   * spaces and its path.
    * @pattern ^[0-9a-f]{64}$
    */
   readonly sha256: string;
@@ -92,7 +96,10 @@ export type ChangeEvent = ChangeMade &
       }
   );
 
-/** Lines of the change with that id may be there, but it may not have been made: not all could be written, or the storage did not confirm it. */
+/**
+ * Lines of the change with that id may be there, but it may not have been made: not all could be written, or the
+ * storage did not confirm it.
+ */
 export interface UnconfirmedChange {
   readonly event: 'change_unconfirmed';
   readonly at: number;
@@ -103,8 +110,8 @@ export interface UnconfirmedChange {
 /** The record of what operators change. */
 export interface ChangeLog {
   /**
-   * Writes an event before it returns or resolves. If it is not possible and required, throws DependencyUnavailable: the change must not
-   * be made. `change_unconfirmed` never throws: it waits behind the lines that it is about.
+   * Writes an event before it returns or resolves. If it is not possible and required, throws DependencyUnavailable:
+   * the change must not be made. `change_unconfirmed` never throws: it waits behind the lines that it is about.
    */
   record(event: ChangeEvent | UnconfirmedChange): void | Promise<void>;
 }

@@ -1,8 +1,8 @@
 /** Learns of each change of a storage that operators manage. */
 export interface ChangeRecorder<Made> {
   /**
-   * Called when everything is done except that the change is not committed, which waits for it. Where it throws or rejects, nothing is
-   * changed, and the method of the storage throws the same.
+   * Called when everything is done except that the change is not committed, which waits for it. Where it throws or
+   * rejects, nothing is changed, and the method of the storage throws the same.
    */
   record(change: Made, databaseRole: string | undefined): void | Promise<void>;
 

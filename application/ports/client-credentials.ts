@@ -3,7 +3,7 @@ import type { Refusal } from '../../domain/refusal.ts';
 import type { Result } from '../../domain/result.ts';
 import type { Caller } from './caller.ts';
 
-/** A client id and a secret, in the body or the header (RFC 6749 section 2.3.1). The secret is for comparison and nothing else. */
+/** A client id and a secret, in the body or the header (RFC 6749 section 2.3.1). The secret is only compared. */
 export interface SecretCredentials {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -30,9 +30,9 @@ export type AssertionType = (typeof ASSERTION_TYPES)[number];
 /** A way to authenticate a client: one for each kind of credentials, and one for all. */
 export interface ClientAuthentication<Credentials> {
   /**
-   * The registration that the credentials authenticate, or a refusal. All refusals of one kind of credentials do the same
-   * work and are answered alike, whether or not a client is registered. Throws DependencyUnavailable if storage is out of
-   * reach or there is no capacity.
+   * The registration that the credentials authenticate, or a refusal. All refusals of one kind of credentials do the
+   * same work and are answered alike, whether or not a client is registered. Throws DependencyUnavailable if storage is
+   * out of reach or there is no capacity.
    */
   execute(credentials: Credentials, caller: Caller): Promise<Result<ClientRegistration, Refusal>>;
 }

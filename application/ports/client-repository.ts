@@ -13,7 +13,7 @@ interface ReadForStranger {
   readonly isRegistered: boolean;
 }
 
-/** The stored secret that a presented one is compared with. What matches the secret of another client is refused all the same. */
+/** The stored secret to compare with. What matches that of another client is refused all the same. */
 export interface ClientSecret extends ReadForStranger {
   readonly secret: StoredSecret;
 }
@@ -40,22 +40,25 @@ export interface FederatedCandidate {
 }
 
 /**
- * The registered clients. Another program manages them; this service only reads. Each method reads what is stored now: a
- * new, changed or removed registration takes effect at the next request.
+ * The registered clients. Another program manages them; this service only reads. Each method reads what is stored now:
+ * a new, changed or removed registration takes effect at the next request.
  *
- * Each method finds exactly this client id: case, accents and spaces count. It costs one look-up by indexes, and
- * throws DependencyUnavailable if storage does not answer in time. A client that could not be looked up is never `unknown`.
+ * Each method finds exactly this client id: case, accents and spaces count. It costs one look-up by indexes, and throws
+ * DependencyUnavailable if storage does not answer in time. A client that could not be looked up is never `unknown`.
  *
- * A secret id, which stands in front of a presented secret, selects the client's secret of this id. Without an id, and if
- * no secret of this id is valid now, the client's secret without an id is selected.
+ * A secret id, which stands in front of a presented secret, selects the client's secret of this id. Without an id, and
+ * if no secret of this id is valid now, the client's secret without an id is selected.
  */
 export interface ClientRepository {
-  /** The whole registration, with the secret that the id selects. For a client that has authenticated, now or earlier by this secret. */
+  /**
+   * The whole registration, with the secret that the id selects. For a client that has authenticated, now or earlier by
+   * this secret.
+   */
   findByClientId(clientId: string, secretId?: string): Promise<ClientLookup>;
 
   /**
-   * Only the secret that the id selects. An unknown client id goes the whole way of a registered one, with the row of another client that
-   * its hash picks: read, parsed, and used by the caller.
+   * Only the secret that the id selects. An unknown client id goes the whole way of a registered one, with the row of
+   * another client that its hash picks: read, parsed, and used by the caller.
    */
   findSecret(clientId: string, secretId?: string): Promise<ClientSecret>;
 
@@ -63,8 +66,8 @@ export interface ClientRepository {
   findKeys(clientId: string, kid?: string): Promise<ClientKeys>;
 
   /**
-   * The clients with a rule for exactly this issuer and subject, compared byte by byte, in the order of their ids; of more than
-   * FEDERATED_CANDIDATES_MAX, the first ones. Costs one look-up by an index, with or without a rule.
+   * The clients with a rule for exactly this issuer and subject, compared byte by byte, in the order of their ids; of
+   * more than FEDERATED_CANDIDATES_MAX, the first ones. Costs one look-up by an index, with or without a rule.
    */
   findBySubject(identity: FederatedIdentity): Promise<readonly FederatedCandidate[]>;
 }

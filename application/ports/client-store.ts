@@ -5,7 +5,7 @@ import type { Result } from '../../domain/result.ts';
 /** The most bytes of an entry of a clients file. */
 export const ENTRY_BYTES_MAX = 1_048_576;
 
-/** The most bytes of a clients file, which a program reads as a whole. The library for YAML takes 100 MB for each MB of text. */
+/** The most bytes of a clients file, read as a whole. The library for YAML takes 100 MB for each MB of text. */
 export const FILE_BYTES_MAX = { json: 67_108_864, yaml: 1_048_576 } as const;
 
 /** The most clients of one run, which are planned in memory. */
@@ -37,7 +37,7 @@ export interface VersionedClient extends StoredClient {
   readonly version: string;
 }
 
-/** What can happen to a client. An import replaces what it finds; `locked` is one of these that was locked, and still is. */
+/** What can happen to a client. An import replaces what it finds; `locked`: that was locked, and still is. */
 export type PlannedAction = 'added' | 'changed' | 'replaced' | 'locked' | 'unchanged' | 'removed';
 
 /** What a plan does to a client: it gets exactly these fields and details, unless it stays as it is, or is removed. */
@@ -89,7 +89,10 @@ export interface StoredClient extends ClientColumns {
 /** Reads the document of details, or says what is wrong with it; never with a value. */
 export type ReadDetails = (document: unknown) => Result<Partial<ClientDetails>, readonly string[]>;
 
-/** What one transaction changed: a client before and after it, or those of a plan. A new client has no `before`, a removed one no `after`. */
+/**
+ * What one transaction changed: a client before and after it, or those of a plan. A new client has no `before`, a
+ * removed one no `after`.
+ */
 export type ClientChange =
   | { readonly kind: 'client'; readonly before?: StoredClient; readonly after?: StoredClient }
   | { readonly kind: 'tokens'; readonly clientId: string }
@@ -122,12 +125,12 @@ export class ValueRefused extends Error {
 }
 
 /**
- * The stored clients, for programs that manage them. Clients come as they are stored, whatever rule they break. An id means
- * exactly this id: case, accents and spaces count.
+ * The stored clients, for programs that manage them. Clients come as they are stored, whatever rule they break. An id
+ * means exactly this id: case, accents and spaces count.
  *
  * Each method is atomic: of two that run at the same time, one sees what the other has done. None is repeated after a
- * fault, since it may have been done. All throw ValueRefused, and DependencyUnavailable if the storage cannot be used, also if it has
- * no place for the details that are to be stored.
+ * fault, since it may have been done. All throw ValueRefused, and DependencyUnavailable if the storage cannot be used,
+ * also if it has no place for the details that are to be stored.
  *
  * A store that has a ChangeRecorder calls it for each change of a client, and for each plan.
  */
@@ -151,12 +154,13 @@ export interface ClientStore {
   ownedBy(owner: string): Promise<readonly VersionedClient[]>;
 
   /**
-   * Stores what was planned, all or nothing. Fails with `plan_outdated` if a client of the plan is not stored as the plan found it, or, of the owner
-   * whose clients were pruned, one that the plan does not have. Of several at the same time, each waits for the one before.
+   * Stores what was planned, all or nothing. Fails with `plan_outdated` if a client of the plan is not stored as the
+   * plan found it, or, of the owner whose clients were pruned, one that the plan does not have. Of several at the same
+   * time, each waits for the one before.
    */
   apply(planned: readonly PlannedClient[], options: ApplyOptions): Promise<Result<void, 'plan_outdated'>>;
 
-  /** Replaces what `edit` returns, or changes nothing if it fails, and if it would replace details that cannot be read. */
+  /** Replaces what `edit` returns. Changes nothing if it fails, or would replace details that cannot be read. */
   change<Problem>(
     clientId: string,
     edit: (stored: VersionedClient) => Result<ClientEdit, Problem>,

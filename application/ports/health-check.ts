@@ -8,7 +8,7 @@ export type Readiness =
 /** Something that the service needs in order to answer requests. */
 export interface HealthCheck {
   readonly name: string;
-  /** A note says what is wrong if the service can continue without this part for a while. Costs nothing and never fails. */
+  /** A note: what is wrong while the service can go on without this part. Costs nothing and never fails. */
   readiness(): Readiness;
 }
 

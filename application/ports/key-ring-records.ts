@@ -10,8 +10,8 @@ export interface KeyRingRecords {
   list(): Promise<KeyRows>;
 
   /**
-   * Revokes a key for good, also one that the ring does not know; or every key of the ring. What is sealed is erased, and
-   * the row stays until no token of the key can be valid. Returns the ids that were not revoked before.
+   * Revokes a key for good, also one that the ring does not know; or every key of the ring. What is sealed is erased,
+   * and the row stays until no token of the key can be valid. Returns the ids that were not revoked before.
    */
   revoke(which: { readonly kid: string } | 'all'): Promise<readonly string[]>;
 
@@ -20,7 +20,7 @@ export interface KeyRingRecords {
 }
 
 /**
- * How long the tombstone of a key is kept that the ring does not know, in seconds: two years. The seal of a key that a backup
- * brings back ends earlier, since the longest rotation is a year.
+ * How long the tombstone of a key is kept that the ring does not know, in seconds: two years. The seal of a key that a
+ * backup brings back ends earlier, since the longest rotation is a year.
  */
 export const UNKNOWN_KEPT_SECONDS = 2 * 366 * 86_400;

@@ -1,8 +1,8 @@
 import type { KeyPlan } from '../../domain/key-chain.ts';
 
 /**
- * A row of the key ring. Only what is sealed says what a key is; the rest serves look-ups, and narrows it: `endedAt` and
- * `revokedAt`. Times in whole seconds since the epoch, by the clock of the storage.
+ * A row of the key ring. Only what is sealed says what a key is; the rest serves look-ups, and narrows it: `endedAt`
+ * and `revokedAt`. Times in whole seconds since the epoch, by the clock of the storage.
  */
 export interface KeyRow {
   readonly kid: string;
@@ -33,7 +33,10 @@ export interface SealedKey extends KeyPlan {
 export interface KeyRows {
   /** In no order. */
   readonly rows: readonly KeyRow[];
-  /** The time of the storage's clock, in seconds with fractions. Undefined: the times are those of this process's monotonic clock. */
+  /**
+   * The time of the storage's clock, in seconds with fractions. Undefined: the times are those of this process's
+   * monotonic clock.
+   */
   readonly time: number | undefined;
 }
 
@@ -43,12 +46,16 @@ export interface KeyRingStore {
   read(): Promise<KeyRows>;
 
   /**
-   * Adds a key, unless there is one of its algorithm and step, or it is too late; deletes those that ended an hour ago, but not the last ones.
-   * Whether it was added, `read` says. Throws DependencyUnavailable, and then the key may have been added.
+   * Adds a key, unless there is one of its algorithm and step, or it is too late; deletes those that ended an hour ago,
+   * but not the last ones. Whether it was added, `read` says. Throws DependencyUnavailable, and then the key may have
+   * been added.
    */
   add(key: SealedKey): Promise<void>;
 
-  /** Writes back rows that were lost, unless there is another one of their id, or of their algorithm and step. Throws DependencyUnavailable. */
+  /**
+   * Writes back rows that were lost, unless there is another one of their id, or of their algorithm and step. Throws
+   * DependencyUnavailable.
+   */
   restore(rows: readonly KeyRow[]): Promise<void>;
 }
 
@@ -58,5 +65,5 @@ export const KEY_ROWS_MAX = 1_000;
 /** How long a row is kept after its end, in seconds. */
 export const KEPT_SECONDS = 3_600;
 
-/** So many steps of an algorithm are kept whatever the clock says: a storage whose clock jumps ahead and back loses no key. */
+/** So many steps of an algorithm are kept whatever the clock says, which may jump ahead and back. */
 export const KEPT_STEPS = 100;

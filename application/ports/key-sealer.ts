@@ -5,13 +5,13 @@ import type { KeyPair } from './key-provider.ts';
 /** A pair that is in no ring yet. */
 export interface NewKey {
   readonly kid: string;
-  /** The pair and its plan as one text for the ring, which only the holder of a secret can read. Throws if there is no secret. */
+  /** The pair and its plan as one text, which only the holder of a secret can read. Throws without a secret. */
   seal(plan: KeyPlan): Promise<string>;
 }
 
 export type OpenedSeal =
   | { readonly state: 'opened'; readonly plan: KeyPlan; readonly pair: KeyPair }
-  /** It is sound as far as can be seen, but needs a secret or a version that this replica does not have. In words for an operator. */
+  /** As far as can be seen it needs a secret or a version that this replica lacks. In words for an operator. */
   | { readonly state: 'locked'; readonly reason: string }
   /** No secret opens it. */
   | { readonly state: 'damaged' };

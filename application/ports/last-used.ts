@@ -1,6 +1,12 @@
-/** The days, counted from 1970 in UTC, on which clients got their last tokens. A storage keeps them apart from the registrations. Throws DependencyUnavailable. */
+/**
+ * The days, counted from 1970 in UTC, on which clients got their last tokens. A storage keeps them apart from the
+ * registrations. Throws DependencyUnavailable.
+ */
 export interface LastUsed {
-  /** Stores these days, by client id, where they are later than what is stored. The first call notes since when they are recorded. */
+  /**
+   * Stores these days, by client id, where they are later than what is stored. The first call notes since when they are
+   * recorded.
+   */
   record(days: ReadonlyMap<string, number>, today: number): Promise<void>;
 
   /** What is known of these clients. */

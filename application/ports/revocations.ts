@@ -14,14 +14,15 @@ export interface RevokedToken {
 }
 
 /**
- * Tokens that were revoked before their end, as all replicas know them. Beyond its limit of tokens, all tokens of the client that were
- * issued until now are revoked instead: more, never less, and never those of another client. All methods throw DependencyUnavailable.
+ * Tokens that were revoked before their end, as all replicas know them. Beyond its limit of tokens, all tokens of the
+ * client that were issued until now are revoked instead: more, never less, and never those of another client. All
+ * methods throw DependencyUnavailable.
  */
 export interface Revocations {
   /** Resolves when no reading that begins later misses it. */
   revoke(token: RevokedToken): Promise<void>;
 
-  /** The same for all tokens of these clients, each named once, that were issued until now, and AHEAD_SECONDS longer. */
+  /** The same for all tokens of these clients, each named once, issued until now, and AHEAD_SECONDS longer. */
   revokeAll(clientIds: readonly string[]): Promise<void>;
   find(token: Pick<RevokedToken, 'clientId' | 'tokenId'>): Promise<RevocationState>;
 
@@ -34,7 +35,10 @@ export interface ClientTokens {
   /** Whether this database keeps revoked tokens. */
   areKept(): Promise<boolean>;
 
-  /** Revokes all that were issued until now, as in Revocations; does nothing where none are kept. @param change is recorded first. */
+  /**
+   * Revokes all that were issued until now, as in Revocations; does nothing where none are kept. @param change is
+   * recorded first.
+   */
   revokeAll(clientIds: readonly string[], change?: ClientChange): Promise<void>;
 
   /** Resolves when tokens that are issued from then on are not among those that were revoked before. */

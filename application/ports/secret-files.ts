@@ -3,8 +3,8 @@ export interface SecretFiles {
   exists(path: string): Promise<boolean>;
 
   /**
-   * Writes a secret and a line break to a new file that only its owner can read, and returns undefined; or why it cannot be
-   * written, such as a file that exists already.
+   * Writes a secret and a line break to a new file that only its owner can read, and returns undefined; or why it
+   * cannot be written, such as a file that exists already.
    */
   write(path: string, secret: string): Promise<string | undefined>;
 

@@ -1,6 +1,9 @@
 import type { StoredSecret } from '../../domain/stored-secret.ts';
 
-/** `unusable_*`: the stored or the presented secret cannot match anything. All verdicts except `match` are refusals, and cost the same. */
+/**
+ * `unusable_*`: the stored or the presented secret cannot match anything. All verdicts except `match` are refusals, and
+ * cost the same.
+ */
 export type SecretVerdict = 'match' | 'mismatch' | 'unusable_stored' | 'unusable_presented';
 
 /** Compares a presented secret with a stored one. */
@@ -9,8 +12,9 @@ export interface SecretVerifier {
   readonly cost: number;
 
   /**
-   * Whether the presented secret is the stored one. Every refusal does the same work, whatever its reason, and also if the stored secret is
-   * that of another client, since this one is unknown: otherwise the time of a response would reveal which clients exist.
+   * Whether the presented secret is the stored one. Every refusal does the same work, whatever its reason, and also if
+   * the stored secret is that of another client, since this one is unknown: otherwise the time of a response would
+   * reveal which clients exist.
    *
    * Costs tens of milliseconds of a core. Call it in a slot of `VerificationSlots`.
    *

@@ -2,7 +2,7 @@ import type { TokenAlgorithm } from '../../domain/token-key.ts';
 
 // What the service measures, as plain data: it is logged and scraped.
 
-/** One request in the log. It holds no secret and no token, and no path or parameter as it was sent: each may contain one. */
+/** One request in the log, without secret, token, or path and parameter as sent, which may contain one. */
 export interface RequestLine {
   readonly request_id: string;
   readonly method: string;
@@ -64,8 +64,8 @@ export type RefusalQuery =
   | { readonly latestClients: number };
 
 /**
- * A published key, and since when and until when it is in its state, in seconds: since the epoch, unless the method says otherwise. A
- * key may be `signing` from a moment that has not come. `null`: no time is known or set.
+ * A published key, and since when and until when it is in its state, in seconds: since the epoch, unless the method
+ * says otherwise. A key may be `signing` from a moment that has not come. `null`: no time is known or set.
  */
 export interface KeyPeriod {
   readonly kid: string;
@@ -85,7 +85,7 @@ export interface HttpLoad {
 
 /** What bounds the requests that are answered at the same time. */
 export interface Admission {
-  /** Requests that are being answered, without those that upload their body or wait. Fewer are possible while the event loop is late. */
+  /** Requests in progress, without those that upload or wait. Fewer are possible while the event loop is late. */
   readonly load: { readonly inFlight: number; readonly max: number };
   /** Requests whose refusal is delayed. */
   readonly rejectionDelay: { readonly waiting: number; readonly max: number };

@@ -8,7 +8,7 @@ export interface AssertionUse {
   readonly clientId: string;
   /** Claim `jti`, which the client chose. */
   readonly assertionId: string;
-  /** The whole seconds until no replica accepts the assertion any more. A duration, so only the store's clock matters. */
+  /** The seconds until no replica accepts the assertion. A duration, so only the store's clock matters. */
   readonly keptSeconds: number;
 }
 
@@ -27,8 +27,8 @@ export interface UsedAssertionsLoad {
  */
 export interface UsedAssertions {
   /**
-   * Records these uses, and says of each whether it was the first of that client and id. Of several at the same time, in
-   * whichever replica, exactly one is the first. Throws DependencyUnavailable if storage does not answer in time.
+   * Records these uses, and says of each whether it was the first of that client and id. Of several at the same time,
+   * in whichever replica, exactly one is the first. Throws DependencyUnavailable if storage does not answer in time.
    */
   use(uses: readonly AssertionUse[]): Promise<readonly UseOutcome[]>;
 

@@ -12,7 +12,10 @@ export function verificationFault(
   return new DependencyUnavailable(kind, new Error(reason));
 }
 
-/** Too many verifications wait: a flood, or too few cores. Unlike other faults, it says nothing about what the service depends on. */
+/**
+ * Too many verifications wait: a flood, or too few cores. Unlike other faults, it says nothing about what the service
+ * depends on.
+ */
 export class SlotsExhausted extends DependencyUnavailable {
   /** Of a registered client, for the log. */
   clientId?: string;
@@ -31,8 +34,8 @@ export interface SlotRequest {
   readonly cost: number;
   readonly caller: Connected;
   /**
-   * Looks up whether the client is registered. Called at most once, never before a refusal at once, and never while many
-   * others are. May throw DependencyUnavailable.
+   * Looks up whether the client is registered. Called at most once, never before a refusal at once, and never while
+   * many others are. May throw DependencyUnavailable.
    */
   isRegistered(): Promise<boolean>;
 }
@@ -40,11 +43,13 @@ export interface SlotRequest {
 /** Limits how many verifications run at once, and who runs one next. */
 export interface VerificationSlots {
   /**
-   * Runs a verification in a slot, the right to run one now, as soon as one is free. Resolves with its verdict as soon as the caller may
-   * know it; it may end after that. Neither the response nor its time depends on whether the client is registered.
+   * Runs a verification in a slot, the right to run one now, as soon as one is free. Resolves with its verdict as soon
+   * as the caller may know it; it may end after that. Neither the response nor its time depends on whether the client
+   * is registered.
    *
    * Throws SlotsExhausted if no slot is free in time, too many requests wait, or the caller may not know the verdict;
-   * DependencyUnavailable if the caller disconnects, the look-up fails or the service stops; and what the verification throws.
+   * DependencyUnavailable if the caller disconnects, the look-up fails or the service stops; and what the verification
+   * throws.
    *
    * @param isRight whether a verdict lets the caller in.
    */

@@ -2,11 +2,11 @@ import type { StoredSecret } from '../../domain/stored-secret.ts';
 import type { SecretCredentials } from './client-credentials.ts';
 
 /**
- * The cache of verified secrets: a client with a cache hit needs no verification. It contains no refusals. What was verified
- * stays verified as long as the stored secret is the same. No method fails.
+ * The cache of verified secrets: a client with a cache hit needs no verification. It contains no refusals. What was
+ * verified stays verified as long as the stored secret is the same. No method fails.
  */
 export interface VerifiedSecrets {
-  /** Identifies a client id with a presented secret in the store. Worth nothing outside of this process. Costs one HMAC. */
+  /** Identifies a client id with a presented secret. Worth nothing outside of this process. Costs one HMAC. */
   digestOf(presented: SecretCredentials): string;
 
   /** Whether this secret was verified for this client id. Does not say yet that the stored secret is still the same. */

@@ -26,7 +26,7 @@ interface AuthenticateByKeyParts extends KeyAssertionPolicy {
   readonly clock: Clock;
 }
 
-/** A client authenticates with an assertion that it signed with its own key (`private_key_jwt`), or gets a token for it. */
+/** A client authenticates with an assertion of its own key (`private_key_jwt`), or gets a token for it. */
 export class AuthenticateByKey implements ClientAuthentication<PresentedAssertion> {
   readonly #parts: AuthenticateByKeyParts;
 
@@ -35,10 +35,10 @@ export class AuthenticateByKey implements ClientAuthentication<PresentedAssertio
   }
 
   /**
-   * What the assertion itself shows is refused first, without a look-up, and openly. A caller without a key of the client is refused
-   * after the same work, with or without a registration: one look-up and one verification, for an unknown client with the keys of another
-   * one. A verified assertion costs a second look-up. Only a verified
-   * assertion of an enabled client is recorded as used, so nobody else can fill the store.
+   * What the assertion itself shows is refused first, without a look-up, and openly. A caller without a key of the
+   * client is refused after the same work, with or without a registration: one look-up and one verification, for an
+   * unknown client with the keys of another one. A verified assertion costs a second look-up. Only a verified assertion
+   * of an enabled client is recorded as used, so nobody else can fill the store.
    */
   async execute(
     { assertion, clientId }: PresentedAssertion,

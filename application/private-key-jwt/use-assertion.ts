@@ -10,8 +10,9 @@ import {
 const BATCH_SIZE = 200;
 
 /**
- * Lets each assertion be used once. The uses of concurrent requests are sent to the store together: those of one pass of the
- * event loop, and those that collect while a batch is on its way. So under load a message or a transaction serves many.
+ * Lets each assertion be used once. The uses of concurrent requests are sent to the store together: those of one pass
+ * of the event loop, and those that collect while a batch is on its way. So under load a message or a transaction
+ * serves many.
  */
 export class UseAssertion {
   readonly #uses: Batches<AssertionUse, UseOutcome>;

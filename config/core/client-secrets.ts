@@ -13,7 +13,10 @@ interface ClientSecrets extends Feature {
   readonly method: AuthenticateBySecret;
 }
 
-/** `client_secret_post` and `client_secret_basic`: the secrets of clients, the queue in which they are verified, and what slows guesses down. */
+/**
+ * `client_secret_post` and `client_secret_basic`: the secrets of clients, the queue in which they are verified, and
+ * what slows guesses down.
+ */
 export async function clientSecrets({ settings, clients }: Configuration, core: Core): Promise<ClientSecrets> {
   const { CLIENT_FAILURES_PER_MINUTE: failuresPerMinute } = settings;
   const limiter = failuresPerMinute === 0 ? undefined : new AttemptLimiter({ failuresPerMinute });

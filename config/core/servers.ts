@@ -23,7 +23,10 @@ import type { SigningKeys } from './signing-keys.ts';
 /** Makes what answers requests. */
 export type CreateServer = (parts: HttpServerParts & Admission) => RequestServer;
 
-/** Probes come every second, so of the requests to the management port only those of the API are logged. Health is logged when it changes. */
+/**
+ * Probes come every second, so of the requests to the management port only those of the API are logged. Health is
+ * logged when it changes.
+ */
 function logOfApi(log: RequestLog): RequestLog {
   const isOfApi = ({ route }: RequestLine) => route.startsWith(CLIENTS_PATH);
   return {

@@ -61,8 +61,8 @@ function isReadOnly(directory: KeyDirectory | undefined): boolean {
 }
 
 /**
- * Throws if this replica lacks the secret of the others. A locked key of an algorithm that it does not sign with stops it only where it
- * can open no key at all: somebody else may have left it.
+ * Throws if this replica lacks the secret of the others. A locked key of an algorithm that it does not sign with stops
+ * it only where it can open no key at all: somebody else may have left it.
  */
 function refuseLockedKeys(ring: KeyRing, algorithm: string): void {
   const canVerify = ring.whyNotVerifying() === undefined;

@@ -20,7 +20,7 @@ import type { Configuration } from '../settings/configuration.ts';
 import { leewaySeconds, tokenPolicyOptions } from '../settings/derived-values.ts';
 import { openPrograms } from '../storages.ts';
 
-/** Connections for changes of clients: they have a bound of their own, so that no request for a token waits for them. */
+/** Connections for changes of clients, with a bound of their own: no request for a token waits for them. */
 const POOL_SIZE = 4;
 
 /** `ADMIN_API`: clients manage clients at `/clients` of the management port. */

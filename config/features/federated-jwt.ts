@@ -13,7 +13,7 @@ interface FederatedJwt extends Feature {
   readonly method: IdentityAuthentication;
 }
 
-/** `federated_jwt`: clients authenticate with the identities that other issuers give them, such as Kubernetes or GitHub. */
+/** `federated_jwt`: clients authenticate with identities of other issuers, such as Kubernetes or GitHub. */
 export function federatedJwt({ settings, issuers }: Configuration, core: Core): FederatedJwt | undefined {
   if (!verifiedMethods(settings).includes('federated_jwt')) return undefined;
   const keySets = new IssuerKeySets(issuers, {

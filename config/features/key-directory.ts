@@ -15,7 +15,10 @@ export interface KeyDirectory extends Feature {
   readonly sealer: KeySealer;
 }
 
-/** `KEY_DIRECTORY=database`: the keys that sign are in the storage's database, sealed, and all replicas and restarts share them. */
+/**
+ * `KEY_DIRECTORY=database`: the keys that sign are in the storage's database, sealed, and all replicas and restarts
+ * share them.
+ */
 export async function keyDirectory(configuration: Configuration, core: Core): Promise<KeyDirectory | undefined> {
   const { settings, keySecrets } = configuration;
   if (settings.KEY_DIRECTORY !== 'database') return undefined;

@@ -17,8 +17,8 @@ interface PrivateKeyJwt extends Feature {
 }
 
 /**
- * `private_key_jwt`: clients authenticate with assertions that they sign with keys of their own (RFC 7523 section 2.2); and those that
- * sign their grant so (section 2.1).
+ * `private_key_jwt`: clients authenticate with assertions that they sign with keys of their own (RFC 7523 section 2.2);
+ * and those that sign their grant so (section 2.1).
  */
 export async function privateKeyJwt(configuration: Configuration, core: Core): Promise<PrivateKeyJwt | undefined> {
   const { settings } = configuration;

@@ -21,7 +21,7 @@ import { dryRunKeptByNpm } from './npm-dry-run.ts';
 import { openProgramAudit, type ProgramStreams } from './open-program-audit.ts';
 import { readRuleCheck } from './rule-check.ts';
 
-/** The program of `npm run clients`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
+/** `npm run clients`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
 export function manageClients(
   args: readonly string[],
   streams: ProgramStreams,

@@ -16,7 +16,7 @@ import { loadConfiguration } from '../settings/load-configuration.ts';
 import type { Environment } from '../settings/read-environment.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** The program of `npm run doctor`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
+/** `npm run doctor`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
 export function inspectService(
   args: readonly string[],
   streams: TerminalStreams,
@@ -27,7 +27,7 @@ export function inspectService(
 
 const RULES = 'docs/settings.md has the rule; correct this first, then run the doctor again';
 
-/** What startup and `/readyz` check, for the settings of an environment. If these have problems, nothing else can be looked at. */
+/** What startup and `/readyz` check, for an environment. With problems in its settings, nothing else is looked at. */
 async function inspect(environment: Environment): Promise<readonly NamedFinding[]> {
   const named = (name: string, findings: readonly Finding[]) => findings.map((finding) => ({ name, ...finding }));
   const loaded = loadConfiguration(environment, readTextFile);
@@ -56,7 +56,10 @@ function inShort({ CLIENT_REPOSITORY, TOKEN_SIGNING_ALG, KEY_DIRECTORY, BASE_URL
 /** The code of a table that the service creates when it starts (`adapters/postgres/table-probe.ts`). */
 const CREATED_AT_START = 'table_created_at_start';
 
-/** Builds the service as startup does, but opens no port and creates nothing, and returns what its checks say, and its warnings. */
+/**
+ * Builds the service as startup does, but opens no port and creates nothing, and returns what its checks say, and its
+ * warnings.
+ */
 export async function checkParts(configuration: Configuration): Promise<readonly NamedFinding[]> {
   const warnings: NamedFinding[] = [];
   const core = containerToRead(configuration, (line) => warnings.push(...warningIn(line)));

@@ -10,7 +10,7 @@ import type { Environment } from '../settings/read-environment.ts';
 import { openPrograms } from '../storages.ts';
 import { openProgramAudit, type ProgramStreams } from './open-program-audit.ts';
 
-/** The program of `npm run keys`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
+/** `npm run keys`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
 export function manageKeys(
   args: readonly string[],
   streams: ProgramStreams,

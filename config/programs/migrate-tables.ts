@@ -8,7 +8,7 @@ import type { Environment } from '../settings/read-environment.ts';
 import { openPrograms } from '../storages.ts';
 import { dryRunKeptByNpm } from './npm-dry-run.ts';
 
-/** The program of `npm run migrate`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
+/** `npm run migrate`, with the settings of this environment. Returns the exit code. Rejects only on a bug. */
 export function migrateTables(
   args: readonly string[],
   streams: TerminalStreams,

@@ -1,8 +1,8 @@
 import type { Environment } from '../settings/read-environment.ts';
 
 /**
- * Why a command must not run: npm keeps options for itself that come before two dashes, and without `--dry-run` the command would do what
- * was only to be tried. Undefined if that has not happened.
+ * Why a command must not run: npm keeps options for itself that come before two dashes, and without `--dry-run` the
+ * command would do what was only to be tried. Undefined if that has not happened.
  */
 export function dryRunKeptByNpm(
   command: string,

@@ -23,8 +23,8 @@ const CALLER: Caller = {
 };
 
 /**
- * Opens what authenticates assertions, with the settings of the service. The method counts as switched on, and without a
- * clients file the registrations are in the database.
+ * Opens what authenticates assertions, with the settings of the service. The method counts as switched on, and without
+ * a clients file the registrations are in the database.
  */
 export async function openExplain(environment: Environment): Promise<Result<OpenExplanation, readonly string[]>> {
   const { CLIENT_REPOSITORY: repository, CLIENTS_FILE, DATABASE_FILE } = environment;

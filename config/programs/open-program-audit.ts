@@ -31,7 +31,10 @@ function changeLogForPeople(stderr: ProgramStreams['stderr']): ChangeLog {
   };
 }
 
-/** What a program needs to record the changes that it makes, to AUDIT_FILE or to standard error: standard output has its output. A terminal gets less. */
+/**
+ * What a program needs to record the changes that it makes, to AUDIT_FILE or to standard error: standard output has its
+ * output. A terminal gets less.
+ */
 export function openProgramAudit(
   environment: Environment,
   stderr: ProgramStreams['stderr'],

@@ -8,8 +8,8 @@ import { failure, type Result, success } from '../../domain/result.ts';
 import type { Environment } from '../settings/read-environment.ts';
 
 /**
- * The check of rules in a program that manages clients: with the file of trusted issuers if the environment names it, as the
- * service does; otherwise by the names of the platforms.
+ * The check of rules in a program that manages clients: with the file of trusted issuers if the environment names it,
+ * as the service does; otherwise by the names of the platforms.
  */
 export function readRuleCheck(
   { CLIENT_ASSERTION_ISSUERS_FILE: path }: Environment,

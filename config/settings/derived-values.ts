@@ -44,7 +44,7 @@ export function openFilesPlan({ DATABASE_POOL_SIZE }: Settings): OpenFilesPlan {
   return { limit: openFilesLimit(), reserved: MANAGEMENT_CONNECTIONS_MAX + DATABASE_POOL_SIZE };
 }
 
-/** The same as CONNECTIONS_MAX with TLS, where a connection needs about 50 KiB more, also before the end of its handshake. */
+/** CONNECTIONS_MAX with TLS, where a connection needs 50 KiB more, also before the end of its handshake. */
 const TLS_CONNECTIONS_MAX = 4_000;
 
 /** Connections to the public port at once: as many as memory and open files are enough for. */

@@ -19,9 +19,9 @@ interface Database {
 }
 
 /**
- * Where a program finds the registrations: CLIENT_REPOSITORY says it, or the only setting that names a database. Fails with the
- * problems of these settings, a line each, and never with a value. A URL comes from the environment: every user of the machine can
- * see arguments.
+ * Where a program finds the registrations: CLIENT_REPOSITORY says it, or the only setting that names a database. Fails
+ * with the problems of these settings, a line each, and never with a value. A URL comes from the environment: every
+ * user of the machine can see arguments.
  */
 export function databaseOf(environment: Environment, readTextFile: ReadTextFile): Result<Database, string> {
   const { CLIENT_REPOSITORY: named, DATABASE_FILE: file, DATABASE_URL: url, DATABASE_URL_FILE: urlFile } = environment;

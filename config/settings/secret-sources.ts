@@ -12,10 +12,11 @@ interface AllowedSources {
 }
 
 /**
- * Reads the secrets that a clients file refers to: a file, relative to the working directory, or a variable of the environment.
+ * Reads the secrets that a clients file refers to: a file, relative to the working directory, or a variable of the
+ * environment.
  *
- * @param allowed undefined: all of them. Somebody who may change a clients file, but may not read secrets, would otherwise choose
- * which one becomes the secret of a client.
+ * @param allowed undefined: all of them. Somebody who may change a clients file, but may not read secrets, would
+ * otherwise choose which one becomes the secret of a client.
  */
 export function secretSources(
   environment: Environment,

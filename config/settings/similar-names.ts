@@ -5,15 +5,15 @@ const UNIT = /_(SECONDS|MS|MINUTES|HOURS|DAYS|PER_MINUTE|SIZE|MAX)$/;
 const LENGTH_MIN = 6;
 
 /**
- * The setting that somebody probably meant by a name that is none: the same but for one letter, the case, a separator, a plural, or the
- * unit. So narrow that the ordinary variables of platforms and shells mean no setting.
+ * The setting that somebody probably meant by a name that is none: the same but for one letter, the case, a separator,
+ * a plural, or the unit. So narrow that the ordinary variables of platforms and shells mean no setting.
  */
 export function settingMeantBy(name: string, settings: readonly string[]): string | undefined {
   const given = name.toUpperCase().replaceAll('-', '_');
   return settings.find((setting) => setting.length >= LENGTH_MIN && isAlmost(given, setting));
 }
 
-/** The same for a name that can only be meant for us, since it has one of our prefixes: it may also be a part of the setting. */
+/** The same for a name that has one of our prefixes: it may also be a part of the setting. */
 export function settingClosestTo(name: string, settings: readonly string[]): string | undefined {
   const isInside = (one: string, other: string) => `${one}_`.startsWith(`${other}_`);
   const found = settings.find((setting) => isInside(setting, name) || isInside(name, setting));

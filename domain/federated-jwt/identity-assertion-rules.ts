@@ -6,7 +6,7 @@ import type { TrustedIssuer } from './trusted-issuers.ts';
 /** By how much the clock of an issuer may be ahead of ours. */
 const CLOCK_SKEW_SECONDS = 30;
 
-/** A JWT (RFC 7519 section 5.1), or as a JWT-SVID may call itself (JWT-SVID section 2.3). An access token is another type. */
+/** A JWT (RFC 7519 section 5.1), or what a JWT-SVID may be (JWT-SVID section 2.3); not an access token. */
 const TYPES = ['jwt', 'jose'];
 
 interface IdentityAssertionLimits {
@@ -27,9 +27,9 @@ export function identityExpectations({ audience, algorithms }: TrustedIssuer, ma
 }
 
 /**
- * Why an assertion of this issuer is refused, apart from its signature and its subject; undefined if it is not. Platforms
- * issue one token for many requests, so it may be presented again until it is too old (RFC 7523 section 3 allows both).
- * More than one audience is refused: each of them could present the token here.
+ * Why an assertion of this issuer is refused, apart from its signature and its subject; undefined if it is not.
+ * Platforms issue one token for many requests, so it may be presented again until it is too old (RFC 7523 section 3
+ * allows both). More than one audience is refused: each of them could present the token here.
  */
 export function refusalOfIdentity(
   { header, claims }: ClientAssertion,

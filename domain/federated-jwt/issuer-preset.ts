@@ -15,7 +15,7 @@ const REPOSITORY = /^repo:[\w.-]+(?:@(\d+))?\/[\w.-]+(?:@(\d+))?:.+$/;
 const ROLE_ARN = /^arn:aws(?:-[a-z]+)*:iam::\d{12}:role\/[\w+=,.@/-]+$/;
 const NUMBER = /^\d+$/;
 
-/** The preset of an issuer that names none: the one of its platform where the name of the issuer tells, otherwise `none`. */
+/** The preset of an issuer that names none: that of its platform if its name tells, otherwise `none`. */
 export function presetOf(issuer: string): IssuerPreset {
   if (issuer.startsWith(SPIFFE_SCHEME)) return 'spiffe';
   // An enterprise may have its own issuer, with its name behind the host.
@@ -30,8 +30,9 @@ export function weaknessByName(rule: FederatedSubject): string | undefined {
 }
 
 /**
- * Why a rule for a client is too weak for tokens of this platform; undefined if it is not. A name that its owner gives up can
- * be somebody else's tomorrow, so rules name what the platform never gives twice, or what only an administrator can give.
+ * Why a rule for a client is too weak for tokens of this platform; undefined if it is not. A name that its owner gives
+ * up can be somebody else's tomorrow, so rules name what the platform never gives twice, or what only an administrator
+ * can give.
  */
 export function weaknessOf(preset: IssuerPreset, { issuer, subject, claims }: FederatedSubject): string | undefined {
   if (preset !== 'none' && subject.includes('*')) return 'subject must be exact: there are no wildcards';

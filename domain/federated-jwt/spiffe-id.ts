@@ -13,7 +13,10 @@ export function isTrustDomain(text: string): boolean {
   return text.length <= TRUST_DOMAIN_MAX && TRUST_DOMAIN.test(text);
 }
 
-/** The trust domain of a workload's SPIFFE ID; undefined if the text is none. An ID has one spelling: nothing is decoded, no segment is a dot. */
+/**
+ * The trust domain of a workload's SPIFFE ID; undefined if the text is none. An ID has one spelling: nothing is
+ * decoded, no segment is a dot.
+ */
 export function trustDomainOf(text: string): string | undefined {
   const [, trustDomain = '', path = ''] = (text.length <= SPIFFE_ID_MAX && WORKLOAD_ID.exec(text)) || [];
   const isId = isTrustDomain(trustDomain) && !path.split('/').some((segment) => segment === '.' || segment === '..');

@@ -28,8 +28,8 @@ export class TrustedIssuers {
   }
 
   /**
-   * The issuer that has to have signed an assertion, if it is trusted. A JWT-SVID may have any `iss` or none: its subject says
-   * which trust domain has to have signed it. So does the type `jwt-spiffe`, whatever `iss` is.
+   * The issuer that has to have signed an assertion, if it is trusted. A JWT-SVID may have any `iss` or none: its
+   * subject says which trust domain has to have signed it. So does the type `jwt-spiffe`, whatever `iss` is.
    */
   find(type: 'jwt-bearer' | 'jwt-spiffe', { iss, sub }: Issued): TrustedIssuer | undefined {
     const named = type === 'jwt-bearer' && iss !== undefined ? this.#byName.get(iss) : undefined;

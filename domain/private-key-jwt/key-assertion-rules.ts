@@ -14,8 +14,8 @@ const TYPES = { client: ['jwt', 'client-authentication+jwt'], grant: ['jwt'] };
 /** What an assertion has to be. */
 export interface KeyAssertionPolicy {
   /**
-   * Whether it authenticates a client (RFC 7523 section 2.2), or is the grant itself (section 2.1). A grant needs no `jti` (section 3), and
-   * may be used again without one.
+   * Whether it authenticates a client (RFC 7523 section 2.2), or is the grant itself (section 2.1). A grant needs no
+   * `jti` (section 3), and may be used again without one.
    */
   readonly use: keyof typeof TYPES;
   /** An assertion must have exactly one of these: our issuer, which is the audience of no other server. */
@@ -33,8 +33,8 @@ interface KeyAssertionLimits extends KeyAssertionPolicy {
 
 /**
  * Why an assertion that a client signed itself is refused, apart from its signature; undefined if it is not. RFC 7523
- * section 3, as draft-ietf-oauth-rfc7523bis narrows it: with another audience, a malicious server could have a client sign an
- * assertion that it presents here (CVE-2025-27370).
+ * section 3, as draft-ietf-oauth-rfc7523bis narrows it: with another audience, a malicious server could have a client
+ * sign an assertion that it presents here (CVE-2025-27370).
  */
 export function refusalOfKeyAssertion(
   { header, claims }: ClientAssertion,

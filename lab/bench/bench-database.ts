@@ -19,8 +19,8 @@ const DEFAULT_POOL_SIZE = 10;
 const COLUMNS = 'client_id, client_secret, client_name, scope';
 
 /**
- * The settings of a service on a database. On machines with many cores, each of its processes gets a smaller connection pool
- * than the default.
+ * The settings of a service on a database. On machines with many cores, each of its processes gets a smaller connection
+ * pool than the default.
  * @param services how many services run at the same time.
  */
 export function postgresEnvironment(databaseUrl: string, services = 1): Readonly<Record<string, string>> {

@@ -34,8 +34,9 @@ const WARM_UP_BURSTS = 3;
 const RATIO_MAX = 2;
 
 /**
- * `npm run bench -- burst`: the first requests of connections that open at the same time, such as after a deployment of all
- * callers. Next to the service, in turn with it: the limit, which is what the machine needs to sign as often in bare node:http.
+ * `npm run bench -- burst`: the first requests of connections that open at the same time, such as after a deployment of
+ * all callers. Next to the service, in turn with it: the limit, which is what the machine needs to sign as often in
+ * bare node:http.
  */
 export async function runBurst(options: Options<'burst'>, opened: AsyncDisposableStack): Promise<boolean> {
   const clients = registrations('client', CLIENTS, await hashedSecret(RECOMMENDED_COST));
@@ -82,7 +83,10 @@ export async function runBurst(options: Options<'burst'>, opened: AsyncDisposabl
   ]);
 }
 
-/** For each number of connections, medians over its rounds; the ratio is that of the p99 to the limit's in the same round. */
+/**
+ * For each number of connections, medians over its rounds; the ratio is that of the p99 to the limit's in the same
+ * round.
+ */
 export function burstFigures(bursts: readonly Burst[]) {
   const sizes = Map.groupBy(bursts, ({ connections }) => connections);
   const p99 = ({ times }: FirstRequests) => percentile(times, 99);
@@ -98,7 +102,10 @@ export function burstFigures(bursts: readonly Burst[]) {
   }));
 }
 
-/** Opens all connections at the same time. Each sends its request as soon as it is open, and is closed after the response. */
+/**
+ * Opens all connections at the same time. Each sends its request as soon as it is open, and is closed after the
+ * response.
+ */
 export async function sendFirstRequests(port: number, requests: readonly string[]): Promise<FirstRequests> {
   const answers = await Promise.all(
     requests.map(async (request) => {

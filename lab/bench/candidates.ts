@@ -44,7 +44,9 @@ export interface ServiceOptions {
   readonly services?: number;
   /** Flags of Node.js, beside those of `npm start`. */
   readonly flags?: readonly string[];
-  /** With their registrations, the clients are those that send assertions. The settings allow nothing else by default. */
+  /**
+   * With their registrations, the clients are those that send assertions. The settings allow nothing else by default.
+   */
   readonly assertions?: AssertionClients | undefined;
   /** A control group for the processes of the service. */
   readonly group?: MemoryGroup | undefined;
@@ -121,8 +123,8 @@ export async function startOnPostgres(
 }
 
 /**
- * One replica per core, each with a port and its own key, which share their public keys by the key directory. A balancer would
- * be measured too, so the load generator drives all ports at the same time.
+ * One replica per core, each with a port and its own key, which share their public keys by the key directory. A
+ * balancer would be measured too, so the load generator drives all ports at the same time.
  */
 export async function startReplicas(
   name: string,
@@ -195,7 +197,10 @@ export async function startSigningServer(
   return { name, tokenUrls, port, keySetUrl: baseUrl, tree, algorithm };
 }
 
-/** Another project's server, configured for the same task by a program in tests/bench/peers; one process per core by default. */
+/**
+ * Another project's server, configured for the same task by a program in tests/bench/peers; one process per core by
+ * default.
+ */
 export async function startPeer(
   name: string,
   program: 'oidc-provider.mjs' | 'node-oauth2-server.mjs',

@@ -27,9 +27,9 @@ const RSA_SECONDS = 1;
 const SERVICES = 2;
 
 /**
- * `npm run bench -- compare`: this checkout against another one. Both services run at the same time with the same settings
- * and registrations, and are measured in interleaved pairs, so that a change of the machine's speed affects both sides of a
- * pair. Returns whether every response was a token.
+ * `npm run bench -- compare`: this checkout against another one. Both services run at the same time with the same
+ * settings and registrations, and are measured in interleaved pairs, so that a change of the machine's speed affects
+ * both sides of a pair. Returns whether every response was a token.
  */
 export async function runCheckoutPairs(options: Options<'compare'>, opened: AsyncDisposableStack): Promise<boolean> {
   const base = resolve(options.base);
@@ -76,7 +76,9 @@ async function startBoth(
   return [await start('this checkout', {}), await start('base', { checkout: base })];
 }
 
-/** The order within a pair alternates. One unmeasured pair comes first, for JIT compilation and the cache of secrets. */
+/**
+ * The order within a pair alternates. One unmeasured pair comes first, for JIT compilation and the cache of secrets.
+ */
 async function measurePairs(
   [own, base]: readonly [Candidate, Candidate],
   generator: LoadGenerator,

@@ -22,7 +22,10 @@ const ATTACK_PARTS = ['mixed', 'strong', 'memory'] as const;
 /** The storages, hashes of cost 10, a new TLS connection for each token, and other servers. */
 const FLEET_PARTS = ['storages', 'expensive', 'tls', 'peers'] as const;
 
-/** The options of each command with their defaults: a whole number, several of them, choices of which all are taken, a folder or a flag. */
+/**
+ * The options of each command with their defaults: a whole number, several of them, choices of which all are taken, a
+ * folder or a flag.
+ */
 const COMMANDS = {
   comparison: { seconds: 5, rounds: 5, folder: '' },
   compare: { base: 'FOLDER', pairs: 9, seconds: 8, repository: REPOSITORIES, method: METHODS },
@@ -78,7 +81,10 @@ export type Options<Name extends CommandName> = {
 
 export type Command = { [Name in CommandName]: { readonly name: Name; readonly options: Options<Name> } }[CommandName];
 
-/** The command and its options; without a command it is the comparison. Throws an error whose message is meant for the user. */
+/**
+ * The command and its options; without a command it is the comparison. Throws an error whose message is meant for the
+ * user.
+ */
 export function parseCommandLine(args: readonly string[]): Command {
   const [first = ''] = args;
   const isNamed = first !== '' && !first.startsWith('-');

@@ -42,8 +42,8 @@ interface ComparisonRow {
 }
 
 /**
- * `npm run bench`: this service next to others. Measures the machine's RSA limit and all candidates one after another in each
- * round. While one is measured, the others idle. Returns whether every response was a token.
+ * `npm run bench`: this service next to others. Measures the machine's RSA limit and all candidates one after another
+ * in each round. While one is measured, the others idle. Returns whether every response was a token.
  */
 export async function runComparison(
   { rounds, seconds, folder }: Options<'comparison'>,
@@ -163,8 +163,9 @@ async function startCandidates(
 }
 
 /**
- * Requests a token from each port of a candidate. Throws unless each token is a JWT signed by a key from the candidate's one key
- * set: with RS256 of 2048 bits, or what the candidate says, since cheaper work must not be compared. Returns the size of a token.
+ * Requests a token from each port of a candidate. Throws unless each token is a JWT signed by a key from the
+ * candidate's one key set: with RS256 of 2048 bits, or what the candidate says, since cheaper work must not be
+ * compared. Returns the size of a token.
  */
 async function checkTokens({ name, tokenUrls, keySetUrl, algorithm = 'RS256', assertions }: Candidate) {
   const withSecret = { grant_type: 'client_credentials', client_id: 'client-1', client_secret: SECRET };

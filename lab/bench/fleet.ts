@@ -55,8 +55,8 @@ interface FleetRow extends FleetPlan {
 }
 
 /**
- * `npm run bench -- fleet`: many clients that each ask for a token now and then, and not a few that ask all the time. Returns
- * whether every request got a token where connections and cost allow it.
+ * `npm run bench -- fleet`: many clients that each ask for a token now and then, and not a few that ask all the time.
+ * Returns whether every request got a token where connections and cost allow it.
  */
 export async function runFleet(options: Options<'fleet'>, opened: AsyncDisposableStack): Promise<boolean> {
   const rsaLimit = await measureRsaLimit(RSA_SECONDS);
@@ -178,7 +178,10 @@ async function sendEach(opened: Load, requests: readonly string[]): Promise<Answ
   return load.answers();
 }
 
-/** Each client renews its token in the last fifth of each lifetime, at a random moment; its first one is of a random age. */
+/**
+ * Each client renews its token in the last fifth of each lifetime, at a random moment; its first one is of a random
+ * age.
+ */
 async function renew(opened: Load, requests: readonly string[], lifetimeSeconds: number): Promise<Answers> {
   using load = opened;
   const { from, to } = RENEWAL;

@@ -31,7 +31,10 @@ const ACTIVE_CLIENTS_MAX = 1_000;
 /** The cheapest BCrypt cost: after the warm-up every secret is cached, and only the look-ups are compared. */
 const TABLE_COST = 4;
 
-/** `npm run bench -- growth`: the cost of registrations and connections. Returns whether all clients of the tables got their tokens. */
+/**
+ * `npm run bench -- growth`: the cost of registrations and connections. Returns whether all clients of the tables got
+ * their tokens.
+ */
 export async function runGrowth(options: Options<'growth'>, opened: AsyncDisposableStack): Promise<boolean> {
   const generator = await findLoadGenerator();
   const { connections } = STANDARD_LOAD;
@@ -53,7 +56,9 @@ export async function runGrowth(options: Options<'growth'>, opened: AsyncDisposa
   return tables.every(({ rounds }) => rounds.every(({ failures }) => failures === 0));
 }
 
-/** One service on PostgreSQL per table size; all run at the same time and are measured one after another in each round. */
+/**
+ * One service on PostgreSQL per table size; all run at the same time and are measured one after another in each round.
+ */
 async function startTables(
   { registrations: sizes, seconds }: Options<'growth'>,
   generator: LoadGenerator,

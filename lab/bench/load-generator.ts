@@ -58,7 +58,9 @@ export async function findLoadGenerator(): Promise<LoadGenerator> {
   };
 }
 
-/** One thread: it keeps up with any server that signs with RSA, and a second one would only take a core from the server. */
+/**
+ * One thread: it keeps up with any server that signs with RSA, and a second one would only take a core from the server.
+ */
 function wrkArguments({ tokenUrl, connections, seconds, clients, bodiesFile }: LoadJob): readonly string[] {
   const options = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', `${ANSWER_SECONDS_MAX}s`];
   const { count, step, secret } = clients;
@@ -66,7 +68,10 @@ function wrkArguments({ tokenUrl, connections, seconds, clients, bodiesFile }: L
   return [...options, '-s', WRK_SCRIPT, tokenUrl, '--', ...given];
 }
 
-/** Reads the last line of the output, which token-requests.lua writes, with times in microseconds. Throws if there is none. */
+/**
+ * Reads the last line of the output, which token-requests.lua writes, with times in microseconds. Throws if there is
+ * none.
+ */
 export function parseWrkOutput(output: string): LoadResult {
   const line = output.trimEnd().split('\n').at(-1) ?? '';
   if (!line.startsWith('{')) throw new Error(`wrk printed no result: ${output}`);

@@ -40,7 +40,10 @@ function commandOf(args: readonly string[]): Command | undefined {
   }
 }
 
-/** Closes everything that the command opened (servers, databases, files), even after a signal or an error. Returns the exit code. */
+/**
+ * Closes everything that the command opened (servers, databases, files), even after a signal or an error. Returns the
+ * exit code.
+ */
 async function run({ name, options }: Command): Promise<number> {
   await using opened = new AsyncDisposableStack();
   for (const signal of ['SIGINT', 'SIGTERM']) {

@@ -97,8 +97,8 @@ export function combine(results: readonly LoadResult[]): LoadResult {
 
 /**
  * Medians over the rounds of one candidate; failures are summed up.
- * @param reference one value per round, such as the RSA limit. `ratio` is the median of the ratios within each round, so
- * that a round in which the whole machine was slow does not distort it.
+ * @param reference one value per round, such as the RSA limit. `ratio` is the median of the ratios within each round,
+ * so that a round in which the whole machine was slow does not distort it.
  */
 export function medianFigures(rounds: readonly Measurement[], reference: readonly number[] = []) {
   const over = (value: (round: Measurement, position: number) => number) => median(rounds.map(value));

@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url';
 const FOLDER = fileURLToPath(new URL('./peers/', import.meta.url));
 const PACKAGES = fileURLToPath(new URL('../package.json', import.meta.url));
 
-/** The path of a program in lab/bench/peers. These run as processes of their own, so their packages are never imported here. */
+/**
+ * The path of a program in lab/bench/peers. These run as processes of their own, so their packages are never imported
+ * here.
+ */
 export function peerFile(name: string): string {
   return `${FOLDER}${name}`;
 }

@@ -12,7 +12,9 @@ interface ProcessStat {
   readonly cpuMs: number;
 }
 
-/** Processes and their descendants, such as a server's child processes, read from /proc. Without /proc, figures are NaN. */
+/**
+ * Processes and their descendants, such as a server's child processes, read from /proc. Without /proc, figures are NaN.
+ */
 export class ProcessTree {
   readonly roots: readonly number[];
 
@@ -50,7 +52,9 @@ interface MemorySample {
   readonly megabytes: number;
 }
 
-/** Samples the resident memory of a process tree while an action runs, oldest first. Without /proc there are no samples. */
+/**
+ * Samples the resident memory of a process tree while an action runs, oldest first. Without /proc there are no samples.
+ */
 export async function sampleMemory<Result>(
   tree: ProcessTree,
   everyMs: number,
@@ -76,7 +80,10 @@ export function highestMb(samples: readonly MemorySample[]): number {
   return samples.length === 0 ? Number.NaN : Math.max(...samples.map(({ megabytes }) => megabytes));
 }
 
-/** Reads the one line of /proc/PID/stat (proc(5)). The program's name is in parentheses and may itself contain spaces and parentheses. */
+/**
+ * Reads the one line of /proc/PID/stat (proc(5)). The program's name is in parentheses and may itself contain spaces
+ * and parentheses.
+ */
 export function parseProcStat(line: string): ProcessStat {
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
   const cpuMs = (sum(fields.slice(11, 13).map(Number)) * 1000) / TICKS_PER_SECOND;

@@ -23,7 +23,10 @@ const COST = 4;
 /** Milliseconds between the end of the load and the end of the service. */
 const END_MS = 300;
 
-/** `npm run bench -- profile`: CPU time of a token by part of the service in memory. The event loop is profiled; its threads are the rest. */
+/**
+ * `npm run bench -- profile`: CPU time of a token by part of the service in memory. The event loop is profiled; its
+ * threads are the rest.
+ */
 export async function runProfile(
   { folder: kept, seconds }: Options<'profile'>,
   opened: AsyncDisposableStack,
@@ -65,7 +68,10 @@ export async function runProfile(
   return failures === 0 && parts.length > 0;
 }
 
-/** Microseconds of each part in a window of `windowUs` that ends `beforeEndUs` before the end. Idle time counts for no part. */
+/**
+ * Microseconds of each part in a window of `windowUs` that ends `beforeEndUs` before the end. Idle time counts for no
+ * part.
+ */
 export function timeByPart(
   { nodes, samples, timeDeltas }: CpuProfile,
   windowUs: number,

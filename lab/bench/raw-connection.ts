@@ -11,7 +11,10 @@ export interface TimedResponse {
   readonly microseconds: number;
 }
 
-/** A keep-alive connection to loopback that sends raw requests, one at a time, and reads only the status of each response. */
+/**
+ * A keep-alive connection to loopback that sends raw requests, one at a time, and reads only the status of each
+ * response.
+ */
 export class RawConnection implements Disposable {
   readonly #port: number;
   #socket: Socket | undefined;
@@ -97,8 +100,8 @@ export class RawConnection implements Disposable {
 }
 
 /**
- * The first response in the received text, one character per byte, with its length; undefined until it is complete. Reads only
- * answers with Content-Length, the form in which the service answers, and throws for any other.
+ * The first response in the received text, one character per byte, with its length; undefined until it is complete.
+ * Reads only answers with Content-Length, the form in which the service answers, and throws for any other.
  */
 export function readHttpResponse(received: string) {
   const headEnd = received.indexOf('\r\n\r\n');

@@ -32,7 +32,9 @@ export function printVerdicts(verdicts: readonly Verdict[]): boolean {
   return verdicts.every(({ passed }) => passed);
 }
 
-/** A number for a table, with thousands separators and a fixed number of decimals; `n/a` if it could not be measured. */
+/**
+ * A number for a table, with thousands separators and a fixed number of decimals; `n/a` if it could not be measured.
+ */
 export function figure(value: number, decimals = 0): string {
   if (Number.isNaN(value)) return 'n/a';
   return value.toLocaleString('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
@@ -41,7 +43,9 @@ export function figure(value: number, decimals = 0): string {
 /** Its header, what a row has in it, and the decimals of a number. */
 export type Column<Row> = readonly [header: string, cell: (row: Row) => string | number, decimals?: number];
 
-/** A Markdown table, readable as plain text. The first column is left-aligned, all others are numbers and right-aligned. */
+/**
+ * A Markdown table, readable as plain text. The first column is left-aligned, all others are numbers and right-aligned.
+ */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
   const texts = columns.map(([header, cell, decimals], position) => {
     const cells = rows.map(cell).map((value) => (typeof value === 'number' ? figure(value, decimals) : value));

@@ -2,9 +2,10 @@ import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-// The least that any server of tokens does in Node.js: it reads the form of a request, and responds with a token of the same size and
-// with the same header fields as the service. It looks nothing up, checks nothing and logs nothing. Several of these programs share
-// the port PORT on loopback; the system distributes the connections among them. A GET returns the public key set.
+// The least that any server of tokens does in Node.js: it reads the form of a request, and responds with a token of the
+// same size and with the same header fields as the service. It looks nothing up, checks nothing and logs nothing.
+// Several of these programs share the port PORT on loopback; the system distributes the connections among them. A GET
+// returns the public key set.
 const algorithm = process.env['ALG'] ?? 'RS256';
 const { privateKey, publicKey } =
   algorithm === 'ES256'

@@ -39,8 +39,8 @@ export function forgedAssertion(method: AssertionMethod): string {
 let wide = 0;
 
 /**
- * The same with claims that need far more memory than their text: as many values as an assertion may have and a long text,
- * and in turn with it as many as fit into 12 KiB.
+ * The same with claims that need far more memory than their text: as many values as an assertion may have and a long
+ * text, and in turn with it as many as fit into 12 KiB.
  */
 export function wideAssertion(method: AssertionMethod): string {
   wide += 1;

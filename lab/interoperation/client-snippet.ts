@@ -22,7 +22,10 @@ export interface ClientSnippet {
 export const knowsOnlyBasic = ({ setting, error }: ClientSnippet): boolean =>
   setting === undefined && error !== undefined;
 
-/** The code, which has the demo's values where it reads none from the environment, for a service on loopback, without the client's setting if that is asked for. */
+/**
+ * The code, which has the demo's values where it reads none from the environment, for a service on loopback, without
+ * the client's setting if that is asked for.
+ */
 export function codeFor(
   snippets: ReadonlyMap<string, string>,
   { file, setting }: ClientSnippet,
@@ -57,7 +60,10 @@ export const STANDARD = {
   EXAMPLE_RESOURCE: 'true',
 };
 
-/** A service with public metadata whose base URL is where it listens, since clients compare the two. Its tokens have claims of the client. */
+/**
+ * A service with public metadata whose base URL is where it listens, since clients compare the two. Its tokens have
+ * claims of the client.
+ */
 export async function startServiceForClients(
   environment: Readonly<Record<string, string>> = {},
   clients: readonly Readonly<Record<string, unknown>>[] = [CLIENT_WITH_CLAIMS, PLAIN_CLIENT],

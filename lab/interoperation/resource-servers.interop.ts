@@ -39,7 +39,10 @@ interface VerifierSnippet {
   readonly path: string;
   readonly command: (keySet: string) => Command;
   readonly forDefaultTokens: readonly (readonly [shown: string | RegExp, instead: string])[];
-  /** An interval of the page, one for the short rotation of the test, and the default of the library if that loses tokens. */
+  /**
+   * An interval of the page, one for the short rotation of the test, and the default of the library if that loses
+   * tokens.
+   */
   readonly interval?: { readonly shown: string; readonly short: string; readonly byDefault?: string };
   /** Whether the snippet gets new keys by itself. */
   readonly fetches: boolean;
@@ -192,7 +195,10 @@ it('runs all snippets with a file name, except for those of Node.js and of proxi
 
 const RESTARTS = 10;
 
-/** What a verifier says about valid tokens while a service changes its key three times and starts again ten times, and a stranger sends tokens too. */
+/**
+ * What a verifier says about valid tokens while a service changes its key three times and starts again ten times, and a
+ * stranger sends tokens too.
+ */
 async function refusalsAtRotations(
   installed: InstalledProject,
   snippet: VerifierSnippet,

@@ -125,7 +125,10 @@ describe('express-oauth2-jwt-bearer, strict', () => {
 type Handler = ReturnType<typeof auth>;
 type ExpressRequest = Parameters<Handler>[0];
 
-/** Runs Express middleware without Express: provides only the parts of its request and its errors that the middleware uses. */
+/**
+ * Runs Express middleware without Express: provides only the parts of its request and its errors that the middleware
+ * uses.
+ */
 function onNodeHttp(handler: Handler): RequestListener {
   return (incoming, outgoing) => {
     const request = Object.assign(incoming, {

@@ -50,7 +50,9 @@ const AREAS: readonly Area[] = [
   { ...DATABASE_HEALTH, scoreMin: 85 },
 ];
 
-/** The chosen folders and files by the area that they belong to; without any, all areas. Throws if one belongs to none. */
+/**
+ * The chosen folders and files by the area that they belong to; without any, all areas. Throws if one belongs to none.
+ */
 export function selectAreas(chosen: readonly string[]): readonly (Area & { readonly mutate: readonly string[] })[] {
   const paths = chosen.map((path) => path.replace(/\/$/, ''));
   const isWithin = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`);

@@ -11,9 +11,9 @@ import { say } from '../bench/report.ts';
 import { selectAreas } from './areas.ts';
 import { mutationTable, type Report, readSurvivors, sampleOf, scoreOf } from './report.ts';
 
-// npm run mutation [-- [--concurrency N] [--share N] FOLDER|FILE...]: changes the code of each area (areas.ts) in many small ways and runs
-// the tests of the area for each change. Fails if they notice fewer than the area asks for. README.md has
-// the figures, and why each change that is not noticed does not matter.
+// npm run mutation [-- [--concurrency N] [--share N] FOLDER|FILE...]: changes the code of each area (areas.ts) in many
+// small ways and runs the tests of the area for each change. Fails if they notice fewer than the area asks for.
+// README.md has the figures, and why each change that is not noticed does not matter.
 
 const FOLDER = fileURLToPath(new URL('./', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -4,7 +4,8 @@ import { strykerPlugins as jestPlugins } from '@stryker-mutator/jest-runner';
 import { isInSample } from './sample.ts';
 
 // Stryker's runner for Jest loads every test file for each change, even to skip its tests, and goes on after a test has
-// failed. This one runs the test files one at a time, only those that reach the change, and stops at the first that fails.
+// failed. This one runs the test files one at a time, only those that reach the change, and stops at the first that
+// fails.
 
 /** In the directory of the run, which all its processes share: the files of each test, and how long each file takes. */
 const TESTS = 'tests.json';
@@ -58,7 +59,10 @@ class RelevantTestsRunner {
     return { status: 'survived', nrOfTests };
   }
 
-  /** The tests of the changed file come first, then those of its folder, then the shortest. Code that runs when a module is loaded has no tests of its own: every importer counts. */
+  /**
+   * The tests of the changed file come first, then those of its folder, then the shortest. Code that runs when a module
+   * is loaded has no tests of its own: every importer counts.
+   */
   #relevantFiles({ testFilter, sandboxFileName }) {
     this.#tests ??= JSON.parse(readFileSync(TESTS, 'utf8'));
     const { filesOf, durations } = this.#tests;

@@ -29,11 +29,17 @@ interface ContractRecorder extends Disposable {
   readonly requests: PactV3;
   /** For messages, which PactV3 does not have. */
   readonly messages: PactV4;
-  /** Fails if the recorded interactions differ from the stored contract. With UPDATE_CONTRACTS=true, it stores them first. */
+  /**
+   * Fails if the recorded interactions differ from the stored contract. With UPDATE_CONTRACTS=true, it stores them
+   * first.
+   */
   expectStored(): void;
 }
 
-/** Pact would write into the stored contract and overwrite an interaction that changed, so it records in a temporary folder. */
+/**
+ * Pact would write into the stored contract and overwrite an interaction that changed, so it records in a temporary
+ * folder.
+ */
 export function recordContract(consumer: string): ContractRecorder {
   const dir = mkdtempSync(join(tmpdir(), 'contract-'));
   const name = `${consumer}-${PROVIDER}.json`;

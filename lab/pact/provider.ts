@@ -67,8 +67,9 @@ async function verify(file: string, providerBaseUrl: string, states: ProviderSta
 }
 
 /**
- * If a state has no handler, or its handler fails, Pact's verifier only prints a warning and goes on as if the state were
- * there. An interaction that expects a refusal would then pass for the wrong reason. Both cases are therefore collected.
+ * If a state has no handler, or its handler fails, Pact's verifier only prints a warning and goes on as if the state
+ * were there. An interaction that expects a refusal would then pass for the wrong reason. Both cases are therefore
+ * collected.
  */
 function stateHandlers(states: ProviderStates, faults: string[]): NonNullable<VerifierOptions['stateHandlers']> {
   const collecting =

@@ -18,7 +18,10 @@ export interface Trust {
   readonly now: number;
 }
 
-/** A server of another team: it checks our tokens with the published metadata and keys, and reads only what it needs of them. */
+/**
+ * A server of another team: it checks our tokens with the published metadata and keys, and reads only what it needs of
+ * them.
+ */
 export class ResourceServer {
   readonly #baseUrl: string;
 

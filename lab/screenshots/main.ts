@@ -10,8 +10,9 @@ import { postgresEnvironment, startBenchDatabaseServer } from '../bench/bench-da
 import { hashedSecret, RECOMMENDED_COST, SECRET } from '../bench/registrations.ts';
 import { drawTerminal } from './terminal.ts';
 
-// `npm run screenshots`: starts two replicas on PostgreSQL, has clients ask for tokens for a few minutes, some of them in a wrong
-// way, and takes the pictures of the README and docs/operate.md. Needs Chromium. Then draws the terminal of the README.
+// `npm run screenshots`: starts two replicas on PostgreSQL, has clients ask for tokens for a few minutes, some of them
+// in a wrong way, and takes the pictures of the README and docs/operate.md. Needs Chromium. Then draws the terminal of
+// the README.
 
 const SECONDS = Number(process.argv[2] ?? 220);
 const FOLDER = fileURLToPath(new URL('../../docs/images/', import.meta.url));
@@ -81,7 +82,9 @@ async function startReplica(): Promise<readonly [string, string]> {
   return [`http://127.0.0.1:${port}`, `http://127.0.0.1:${managementPort}`];
 }
 
-/** Asks for tokens in waves, makes mistakes, and guesses for a while. Resolves with the request id of the last mistake. */
+/**
+ * Asks for tokens in waves, makes mistakes, and guesses for a while. Resolves with the request id of the last mistake.
+ */
 async function load(): Promise<string> {
   const ask = async (form: Readonly<Record<string, string>>, address: string) => {
     const response = await fetch(`${url}/oauth2/token`, {

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '../../tests/support/free-port.ts';
 import { runProgram } from '../../tests/support/program.ts';
 
-// `node lab/screenshots/terminal.ts` draws docs/images/terminal.svg: commands that run against the demo, and what they print.
+// `node lab/screenshots/terminal.ts` draws docs/images/terminal.svg: commands that run against the demo, and what they
+// print.
 
 export const FILE = fileURLToPath(new URL('../../docs/images/terminal.svg', import.meta.url));
 const COLUMNS = 104;

@@ -781,7 +781,9 @@ describe('VerifyAssertion', () => {
     for (const queue of opened.splice(0)) queue.close();
   });
 
-  /** A use case, its queue, and the verifications that have begun. Each costs two of the four that the FIFO queue holds. */
+  /**
+   * A use case, its queue, and the verifications that have begun. Each costs two of the four that the FIFO queue holds.
+   */
   function world({ cost }: { readonly cost: number | undefined } = { cost: 1 }) {
     const queue = new VerificationQueue(LIMITS, 'assertion verification');
     opened.push(queue);

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 
-/** What may be in the root of the repository. Another name is a decision; most files belong into one of these folders. */
+/**
+ * What may be in the root of the repository. Another name is a decision; most files belong into one of these folders.
+ */
 const ROOT_NAMES = [
   ...['domain', 'application', 'adapters', 'config', 'tests', 'lab', 'docs', 'deploy', 'examples'],
   ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'LICENSE'],
@@ -10,7 +12,10 @@ const ROOT_NAMES = [
   ...['Dockerfile', '.dockerignore', 'docker-compose.yml'],
 ];
 
-/** `npm run check`: fails with each name in the root of the repository here that is not on the list, unless Git ignores it. */
+/**
+ * `npm run check`: fails with each name in the root of the repository here that is not on the list, unless Git ignores
+ * it.
+ */
 if (import.meta.main) {
   const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     encoding: 'utf8',

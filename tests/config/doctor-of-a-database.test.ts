@@ -35,7 +35,10 @@ async function closingPlace(): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Of a server that answers every message with a fault, as PgBouncer does for a start-up parameter that it does not know. */
+/**
+ * Of a server that answers every message with a fault, as PgBouncer does for a start-up parameter that it does not
+ * know.
+ */
 async function refusingPlace(code: string, message: string): Promise<string> {
   const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${message}\0\0`);
   const head = Buffer.from([0x45, 0, 0, 0, fields.length + 4]);

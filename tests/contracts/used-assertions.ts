@@ -9,7 +9,9 @@ interface UsedAssertionsUnderTest {
   readonly stores: readonly [UsedAssertions, UsedAssertions];
   /** Waits for so many seconds. */
   readonly wait: (seconds: number) => Promise<void>;
-  /** Sets the clock of the store and that of the processes ahead by so many seconds. A store need not look at either. */
+  /**
+   * Sets the clock of the store and that of the processes ahead by so many seconds. A store need not look at either.
+   */
   readonly setClocks: (store: number, processes: number) => Promise<void>;
   /** Lets the stores notice how full they are. */
   readonly settle: () => Promise<void>;

@@ -42,7 +42,10 @@ export async function heldSlot(slots: VerificationSlots, request = slotRequest()
 /** Resolves when everything that can happen without another event has happened. */
 export const settled = () => new Promise(setImmediate);
 
-/** The promises of VerificationSlots. `fresh` returns slots of which one is free at a time, and for which eight requests may wait. */
+/**
+ * The promises of VerificationSlots. `fresh` returns slots of which one is free at a time, and for which eight requests
+ * may wait.
+ */
 export function describeVerificationSlots(name: string, fresh: () => VerificationSlots & { close(): void }): void {
   describe(`${name} keeps the promises of VerificationSlots`, () => {
     it.each(['match', 'mismatch', 'unusable_stored', 'unusable_presented'] as const)(

@@ -4,7 +4,10 @@ import { PROGRAM } from '../packages/archive.ts';
 
 const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
 
-/** Where each way to run the service starts Node.js. The unit for systemd runs the program of the archive, Compose and Kubernetes the image. */
+/**
+ * Where each way to run the service starts Node.js. The unit for systemd runs the program of the archive, Compose and
+ * Kubernetes the image.
+ */
 const STARTS = {
   'npm start': scripts['start'],
   'npm run demo': scripts['demo'],

@@ -292,7 +292,9 @@ describe('docs/runbook.md', () => {
   });
 });
 
-/** A database in which a transaction that does nothing holds up an ALTER TABLE, and this a look-up. With their sessions. */
+/**
+ * A database in which a transaction that does nothing holds up an ALTER TABLE, and this a look-up. With their sessions.
+ */
 async function lockedTable(): Promise<{ url: string; sessions: readonly number[] } & AsyncDisposable> {
   const database = await createTestDatabase();
   await database.query('create table clients (client_id text)');
@@ -358,8 +360,8 @@ describe('deploy/grafana-dashboard.json', () => {
 });
 
 /**
- * Compares with a list that operators and their scripts rely on. A change is a change of the interface: to accept one, run this
- * file with UPDATE_TELEMETRY=true.
+ * Compares with a list that operators and their scripts rely on. A change is a change of the interface: to accept one,
+ * run this file with UPDATE_TELEMETRY=true.
  */
 function expectList(name: string, lines: readonly string[]): void {
   const file = new URL(`telemetry/${name}.txt`, import.meta.url);

@@ -14,8 +14,9 @@ import { GOOD_CLIENT, GOOD_SECRET } from '../support/running-service.ts';
 import { SEALED_KEYS } from '../support/sealed-keys.ts';
 import { until } from '../support/until.ts';
 
-// What pages somebody, with a real Prometheus, two replicas and PostgreSQL. Each time of the rules, and KEY_PUBLICATION_SECONDS, is a
-// tenth of what it is, so a restart counts for more than it does. ALERTS_FASTER=1 takes the real times, and half an hour.
+// What pages somebody, with a real Prometheus, two replicas and PostgreSQL. Each time of the rules, and
+// KEY_PUBLICATION_SECONDS, is a tenth of what it is, so a restart counts for more than it does. ALERTS_FASTER=1 takes
+// the real times, and half an hour.
 const FASTER = Number(process.env['ALERTS_FASTER'] ?? 10);
 const minutes = (count: number) => (count * 60_000) / FASTER;
 

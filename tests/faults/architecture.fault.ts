@@ -161,7 +161,8 @@ describe('the architecture', () => {
   let tree: string;
   let violations: readonly Violation[];
 
-  // A copy of everything with the planted files beside it, so that the rules run once for both questions: it takes seconds.
+  // A copy of everything with the planted files beside it, so that the rules run once for both questions: it takes
+  // seconds.
   beforeAll(async () => {
     tree = await mkdtemp(join(tmpdir(), 'architecture-'));
     for (const name of [...FOLDERS, 'docs', '.dependency-cruiser.mjs', 'tsconfig.json', 'package.json']) {

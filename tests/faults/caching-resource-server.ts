@@ -1,6 +1,9 @@
 import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose';
 
-/** A resource server that caches the key set for exactly as long as its `max-age` allows, and fetches it for an unknown key at most once per cooldown. */
+/**
+ * A resource server that caches the key set for exactly as long as its `max-age` allows, and fetches it for an unknown
+ * key at most once per cooldown.
+ */
 export class CachingResourceServer {
   readonly #keySet: ReturnType<typeof createRemoteJWKSet>;
   #freshUntil = -Infinity;

@@ -17,7 +17,10 @@ import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-
 const SAMPLES = 'deploy/clients-in-git';
 const SECRET = 'a secret that only the jobs know';
 
-/** Runs a program of this checkout for `docker run … IMAGE <arguments>`, with the folder of its volume and the variables that it passes on. */
+/**
+ * Runs a program of this checkout for `docker run … IMAGE <arguments>`, with the folder of its volume and the variables
+ * that it passes on.
+ */
 const DOCKER = `
 const args = process.argv.slice(2);
 const volumes = args.flatMap((arg, index) => (arg === '--volume' ? [args[index + 1].split(':')] : []));
@@ -29,7 +32,10 @@ const options = { cwd: ${JSON.stringify(process.cwd())}, env, stdio: 'inherit' }
 process.exitCode = require('node:child_process').spawnSync(process.execPath, ['config/program.ts', ...program], options).status;
 `;
 
-/** What `kubectl` and `vault` do with a secret in the samples: the one prints a document, which it then takes; both store what they read. */
+/**
+ * What `kubectl` and `vault` do with a secret in the samples: the one prints a document, which it then takes; both
+ * store what they read.
+ */
 const STORE = `
 const { appendFileSync, readFileSync } = require('node:fs');
 const args = process.argv.slice(2);

@@ -7,9 +7,9 @@ import { clientsInProcess, clientsProgram, type RunClients } from '../adapters/c
 import { freshTables } from '../support/details-tables.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
-// Most tests of the commands run them in the test's own process. Here and in these files they are programs that are started:
-// (in tests/adapters/cli) clients-secrets.test.ts (add), clients-locking.test.ts (rotate, disable), clients-import.test.ts (import, list) and
-// clients-explain.test.ts (explain).
+// Most tests of the commands run them in the test's own process. Here and in these files they are programs that are
+// started: (in tests/adapters/cli) clients-secrets.test.ts (add), clients-locking.test.ts (rotate, disable),
+// clients-import.test.ts (import, list) and clients-explain.test.ts (explain).
 
 let database: TestDatabase;
 let clients: RunClients;

@@ -10,7 +10,10 @@ import { createTestDatabase } from '../support/test-database.ts';
 
 const HASH = '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy';
 
-/** Passes connections on to a server, and cuts each before its packet with this number, counted from 1. Returns its port. */
+/**
+ * Passes connections on to a server, and cuts each before its packet with this number, counted from 1. Returns its
+ * port.
+ */
 async function cuttingProxy(target: URL, packet: number, how: 'end' | 'reset', opened: AsyncDisposableStack) {
   let hasCut = false;
   const server = createServer((near) => {

@@ -7,7 +7,10 @@ import { CertificateAuthority } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { followProgram, type Program } from '../support/program.ts';
 
-/** Addresses of this machine for the two replicas of the samples, which have the same ports. Linux has all of 127.0.0.0/8. */
+/**
+ * Addresses of this machine for the two replicas of the samples, which have the same ports. Linux has all of
+ * 127.0.0.0/8.
+ */
 export const REPLICA_HOSTS = ['127.0.0.11', '127.0.0.12'];
 /** The name in the samples. */
 export const PUBLIC_NAME = 'auth.example.com';

@@ -47,7 +47,9 @@ async function begin(start: () => Promise<HostileService>, rows: readonly SlowCo
   return { service, ended };
 }
 
-/** The suite of slow connections. They begin before all tests of the file, so that the other tests of it run meanwhile. */
+/**
+ * The suite of slow connections. They begin before all tests of the file, so that the other tests of it run meanwhile.
+ */
 export function describeSlowConnections(
   name: string,
   start: () => Promise<HostileService>,

@@ -9,7 +9,10 @@ import { DEMO_TOKEN_REQUEST } from '../support/replica.ts';
 import { SEALED_KEYS, sealedKeysIn } from '../support/sealed-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
-/** Runs the service, whose start fails, and asks it for tokens all the time. Returns the tokens that it issued and its errors. */
+/**
+ * Runs the service, whose start fails, and asks it for tokens all the time. Returns the tokens that it issued and its
+ * errors.
+ */
 async function failToStart(settings: Readonly<Record<string, string>>, port: number) {
   const program = runProgram('config/main.ts', {
     PORT: String(port),

@@ -27,7 +27,10 @@ function assertion(jti: string): Readonly<Record<string, string>> {
   };
 }
 
-/** The first status that is not 503: after `/readyz` is 200, the service may still have a broken connection, or have failed to read keys just before. */
+/**
+ * The first status that is not 503: after `/readyz` is 200, the service may still have a broken connection, or have
+ * failed to read keys just before.
+ */
 async function decided(request: () => Promise<number>): Promise<number> {
   let status = 503;
   await until(async () => {

@@ -18,7 +18,10 @@ import { createTestDatabase, PATIENT, type TestDatabase } from '../support/test-
 
 const PROGRAM = `exec ${process.execPath} ${resolve('config/program.ts')}`;
 
-/** Stand-ins for what the pages expect to be installed: the package, PostgreSQL's client, and systemd with the unit that migrates. */
+/**
+ * Stand-ins for what the pages expect to be installed: the package, PostgreSQL's client, and systemd with the unit that
+ * migrates.
+ */
 const TOOLS = {
   npx: `shift; ${PROGRAM} "$@"`,
   psql: `exec ${process.execPath} --input-type=module --eval "

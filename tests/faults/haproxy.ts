@@ -12,8 +12,8 @@ import { until } from '../support/until.ts';
 export const HAS_HAPROXY = spawnSync('haproxy', ['-v']).status === 0;
 
 /**
- * HAProxy in front of replicas, as docs/operate.md shows it: token requests follow /readyz, and reach all replicas while
- * none is ready; all other paths follow /readyz/verification.
+ * HAProxy in front of replicas, as docs/operate.md shows it: token requests follow /readyz, and reach all replicas
+ * while none is ready; all other paths follow /readyz/verification.
  */
 export async function startHaproxy(
   backends: readonly Backend[],

@@ -19,10 +19,14 @@ const KUBERNETES = '1.34.0';
 const MANIFESTS = readFileSync(join(PLAIN, 'ccauth.yaml'), 'utf8');
 const ALL_VALUES = ['--values', join(PLAIN, 'values.yaml')];
 
-/** Versions whose schemas kubernetes-validate, a package for Python, has: the oldest that is supported, and a new one. */
+/**
+ * Versions whose schemas kubernetes-validate, a package for Python, has: the oldest that is supported, and a new one.
+ */
 const VALIDATED = ['1.34', '1.37'];
 
-/** What the validator says about these files, or nothing. The resources of the Prometheus Operator have no schema there. */
+/**
+ * What the validator says about these files, or nothing. The resources of the Prometheus Operator have no schema there.
+ */
 function invalidIn(...files: readonly string[]): string {
   return VALIDATED.map((version) => {
     const { status, stdout, stderr } = spawnSync('kubernetes-validate', ['--strict', '-k', version, ...files], {
@@ -39,7 +43,10 @@ function render(...options: readonly string[]): { readonly manifests: string; re
   return { manifests: stdout, problem: stderr };
 }
 
-/** What helm prints at the end of an installation. It does so only with a cluster, so that a copy of the chart has it in a manifest. */
+/**
+ * What helm prints at the end of an installation. It does so only with a cluster, so that a copy of the chart has it in
+ * a manifest.
+ */
 function notes(): string {
   const folder = mkdtempSync(join(tmpdir(), 'chart-'));
   try {

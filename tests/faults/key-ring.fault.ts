@@ -231,7 +231,8 @@ describe('replicas with PostgreSQL', () => {
     expect(await replica.kids()).not.toEqual(expect.arrayContaining(['planted']));
     expect(await replica.kids()).not.toEqual(expect.arrayContaining(['damaged']));
     expect(await load.stop()).toEqual([]);
-    // Two seals that change their places are both damaged: another key takes over, and what was signed before is refused.
+    // Two seals that change their places are both damaged: another key takes over, and what was signed before is
+    // refused.
     const [first, second] = kids;
     await server.query(
       `update key_ring as one set sealed = other.sealed from key_ring as other

@@ -135,7 +135,8 @@ describe(`a writer of required lines (seed ${SEED})`, () => {
   });
 
   /**
-   * What is in the file after the disk was full within the fifth line, or that many bytes behind it, and then had room again.
+   * What is in the file after the disk was full within the fifth line, or that many bytes behind it, and then had room
+   * again.
    *
    * @param kind of the log that writes; otherwise the audit log.
    * @param meanwhile happens while the disk is full.

@@ -1,6 +1,8 @@
 import { runAt } from '../support/run-at.ts';
 
-/** Types of the arguments of planted functions and operators: those of our columns, of the catalog, and their relatives. */
+/**
+ * Types of the arguments of planted functions and operators: those of our columns, of the catalog, and their relatives.
+ */
 const TYPES = [
   'text',
   'varchar',
@@ -91,8 +93,8 @@ export async function namesIn(url: string, statements: readonly string[]) {
 }
 
 /**
- * Plants overloads of these names in the schema `public`, as a role that may create there and nothing else. Nobody else may
- * execute them, so that a statement that resolves a name to one fails, also one that finds no row.
+ * Plants overloads of these names in the schema `public`, as a role that may create there and nothing else. Nobody else
+ * may execute them, so that a statement that resolves a name to one fails, also one that finds no row.
  */
 export async function plantOverloads(url: string, names: Awaited<ReturnType<typeof namesIn>>): Promise<void> {
   const statements = [

@@ -63,7 +63,9 @@ async function measure(service: ServiceUnderTest, differences: Record<string, st
   return milliseconds;
 }
 
-/** The rank of each case against a wrong secret, in standard errors: all cases interleaved, in another order each round. */
+/**
+ * The rank of each case against a wrong secret, in standard errors: all cases interleaved, in another order each round.
+ */
 export async function ranksOf(
   service: ServiceUnderTest,
   samples: number,

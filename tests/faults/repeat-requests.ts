@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 
 /**
- * A program: opens connections to a port of loopback, and sends a request on each, again as soon as it is answered: the demo
- * client's token request, or GET with a path. Prints how often each status was answered, as JSON, ten times a second. A process of its
- * own keeps up with the service.
+ * A program: opens connections to a port of loopback, and sends a request on each, again as soon as it is answered: the
+ * demo client's token request, or GET with a path. Prints how often each status was answered, as JSON, ten times a
+ * second. A process of its own keeps up with the service.
  *
  * Usage: repeat-requests.ts PORT CONNECTIONS [PATH]
  */

@@ -8,7 +8,10 @@ import { until } from '../support/until.ts';
 /** More than a process works on at once (1,000), and more than Node.js reads from in one step (1,024). */
 const CONNECTIONS = 2_048;
 
-/** In one pass of the event loop there are at most 64 refusals. As long as refusals were not paced, there were 3 to 7 tokens for 100. */
+/**
+ * In one pass of the event loop there are at most 64 refusals. As long as refusals were not paced, there were 3 to 7
+ * tokens for 100.
+ */
 const TOKENS_FOR_EACH_REFUSAL = 0.15;
 
 /** A service, and a flood of it: the token request, or GET with a path. */
@@ -34,8 +37,8 @@ describe('while 2,048 connections send the next request as soon as they have a r
   it('tokens are issued, and one to a client that does not repeat its request', async () => {
     await using flood = await startFlood();
     const refused = () => flood.answers()[503] ?? 0;
-    // From its fourth request on, a connection counts as one that repeats its requests. There are about 20 tokens for each refusal, so
-    // a large number of refusals would take a minute.
+    // From its fourth request on, a connection counts as one that repeats its requests. There are about 20 tokens for
+    // each refusal, so a large number of refusals would take a minute.
     await until(
       () => (flood.answers()[200] ?? 0) + refused() > 8 * CONNECTIONS,
       'the connections repeat their requests',

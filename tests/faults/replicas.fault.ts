@@ -18,7 +18,10 @@ const USES_A_TOKEN = 4;
 const ROTATIONS = 5;
 /** Between the rounds of a caller, so that the replicas, and not the callers, get the processor. */
 const PAUSE_MS = 10;
-/** The replicas to end, in this order. One of the three always runs long enough to rotate its key: first the last, then the first. */
+/**
+ * The replicas to end, in this order. One of the three always runs long enough to rotate its key: first the last, then
+ * the first.
+ */
 const ENDED = [0, 1, 0, 1, 2, 1, 2, 1];
 const SIGNALS = ['SIGTERM', 'SIGKILL', 'SIGKILL', 'SIGTERM'] as const;
 

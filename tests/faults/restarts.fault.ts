@@ -56,8 +56,8 @@ describe('restarts', () => {
   it('do not wait for a long queue of secret verifications: the process exits with 0, and every request is answered', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'clients-'));
     const file = join(folder, 'clients.json');
-    // At cost 13 a verification takes about 0.4 s of a core, and 100 of them 20 s of two cores. The queue takes all of them.
-    // All times below are multiples of the time that one takes on this machine now, which may be busy.
+    // At cost 13 a verification takes about 0.4 s of a core, and 100 of them 20 s of two cores. The queue takes all of
+    // them. All times below are multiples of the time that one takes on this machine now, which may be busy.
     const begin = performance.now();
     const secret = await bcrypt.hash('its-secret', 13);
     const verificationMs = Math.ceil(performance.now() - begin);
@@ -74,7 +74,8 @@ describe('restarts', () => {
     });
     await replica.printed(/"event":"started"/);
 
-    // Ids that differ: equal attempts share a verification. A refusal of an unknown id takes as long as one of `expensive`.
+    // Ids that differ: equal attempts share a verification. A refusal of an unknown id takes as long as one of
+    // `expensive`.
     const flood = Array.from({ length: 100 }, (_, index) =>
       requestToken(`http://127.0.0.1:${backend.port}`, {
         ...DEMO_TOKEN_REQUEST,
@@ -82,7 +83,8 @@ describe('restarts', () => {
         client_secret: 'wrong-secret',
       }).catch(() => undefined),
     );
-    // The first response takes at least one verification. By then the other requests have been read, and wait in the queue.
+    // The first response takes at least one verification. By then the other requests have been read, and wait in the
+    // queue.
     await Promise.race(flood);
     const signalledAt = performance.now();
     replica.process.kill('SIGTERM');

@@ -11,9 +11,9 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 import { until } from '../support/until.ts';
 import { HAS_HAPROXY, startHaproxy } from './haproxy.ts';
 
-// A deployment that is replaced, one replica after the other, behind HAProxy as deploy/proxies and docs/operate.md show it.
-// For a longer run: ROLLING_ROUNDS=10, DEFAULT_TIMES=true for the times of the default settings, and PREVIOUS_CHECKOUT for the
-// folder of another version, to which each second round goes back.
+// A deployment that is replaced, one replica after the other, behind HAProxy as deploy/proxies and docs/operate.md show
+// it. For a longer run: ROLLING_ROUNDS=10, DEFAULT_TIMES=true for the times of the default settings, and
+// PREVIOUS_CHECKOUT for the folder of another version, to which each second round goes back.
 const ROUNDS = Number(process.env['ROLLING_ROUNDS'] ?? 2);
 const PREVIOUS = process.env['PREVIOUS_CHECKOUT'];
 const TIMES: Readonly<Record<string, string>> =

@@ -84,8 +84,8 @@ describe('DATABASE_URL_FILE whose role or password is rotated while the service 
     });
     await until(() => statuses.length > 20, 'requests are answered');
     await write(next.url);
-    // A connection that was being opened with the old URL is there after the first time. A statement is tried twice, so no
-    // statement may lose its session twice.
+    // A connection that was being opened with the old URL is there after the first time. A statement is tried twice, so
+    // no statement may lose its session twice.
     await until(async () => {
       const isOnlyNext = (await sessions(old.name)) === 0 && (await sessions(next.name)) > 0;
       if (!isOnlyNext) {

@@ -9,8 +9,8 @@ import {
 import { SimulatedTime } from '../support/simulated-time.ts';
 
 /**
- * Runs with other faults each. These three find every fault that was planted in the key ring and that any of the first six finds.
- * SIMULATIONS=1000 finds what is rarer.
+ * Runs with other faults each. These three find every fault that was planted in the key ring and that any of the first
+ * six finds. SIMULATIONS=1000 finds what is rarer.
  */
 const SIMULATIONS = process.env['SIMULATIONS'];
 const SEEDS =

@@ -17,7 +17,10 @@ export interface SlowConnection {
   readonly bytes: string;
   /** What is sent every half second after it. */
   readonly trickle?: string;
-  /** What the client does after the first bytes: nothing; it ends its half of the connection; or it resets the connection. */
+  /**
+   * What the client does after the first bytes: nothing; it ends its half of the connection; or it resets the
+   * connection.
+   */
   readonly atLast: 'waits' | 'ends' | 'resets';
   readonly answers: readonly ExpectedResponse[];
   /** The earliest end, in milliseconds. */

@@ -14,8 +14,8 @@ import { until } from '../support/until.ts';
 const THREADS = threadsFor(poolBounds(availableCores()));
 
 /**
- * Wrong secrets that wait at once. Each of them takes about 50 ms of a core. With the tokens, they are fewer requests than
- * are admitted while the event loop is late, as it may be on a busy machine.
+ * Wrong secrets that wait at once. Each of them takes about 50 ms of a core. With the tokens, they are fewer requests
+ * than are admitted while the event loop is late, as it may be on a busy machine.
  */
 const FLOOD = 30;
 const TOKENS = 60;

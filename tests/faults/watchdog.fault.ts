@@ -15,7 +15,10 @@ const WAIT = waitFor(2_000);
 /** What a process writes that hangs. */
 const REPORT = /^\{"level":"fatal","time":"[^"]+Z","event":"event_loop_hangs","seconds":1\}\n$/;
 
-/** The arguments of a Node.js that runs this code with a `Watchdog` named `watchdog`, for which an event loop hangs after a second. */
+/**
+ * The arguments of a Node.js that runs this code with a `Watchdog` named `watchdog`, for which an event loop hangs
+ * after a second.
+ */
 function argumentsFor(code: string): readonly string[] {
   const script = `const { Watchdog } = await import('${FILE}'); const watchdog = new Watchdog(1_000); ${code}`;
   return ['--no-warnings', '--input-type=module', '-e', script];

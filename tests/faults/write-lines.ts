@@ -4,8 +4,9 @@ import { openAuditFile, openAuditFileAgain } from '../../adapters/log/audit-file
 import { LineWriter } from '../../adapters/log/line-writer.ts';
 import { numberedLine } from './numbered-line.ts';
 
-// Writes required lines to a file, several at once, until it is ended, and names each one that was written on standard output, or
-// that it was refused. Arguments: the file, the number of the first line, and whether it is the `log` or the `audit log`. SIGHUP opens the file again, SIGTERM closes it.
+// Writes required lines to a file, several at once, until it is ended, and names each one that was written on standard
+// output, or that it was refused. Arguments: the file, the number of the first line, and whether it is the `log` or the
+// `audit log`. SIGHUP opens the file again, SIGTERM closes it.
 
 /** So that the files stay small. */
 const LINES_MAX = 20_000;

@@ -37,7 +37,10 @@ const WRONG_HEADER = badRequest('authorization_malformed', { 'www-authenticate':
 const bearer = (name: string, authorization: string, response: ExpectedResponse) =>
   closing(name, get(LOCATION, [`Authorization: ${authorization}`]), response);
 
-/** Client authentication in a header field, which is not switched on, and bearer tokens in forms that RFC 6750 does not have. */
+/**
+ * Client authentication in a header field, which is not switched on, and bearer tokens in forms that RFC 6750 does not
+ * have.
+ */
 export const AUTHORIZATIONS: readonly HostileRequest[] = [
   token('Basic with the right secret', BASIC, GRANT, unsupported('Basic')),
   token('Basic beside the right secret', BASIC, FORM, BESIDE),

@@ -10,8 +10,8 @@ const START_MS_MAX = 300_000;
 const AT_ONCE = 16;
 
 /**
- * The suite of hostile requests against one service. Each group is one test, whose requests are sent at once: that takes a fifth
- * of the time. After each group, a good request on a new connection gets its token.
+ * The suite of hostile requests against one service. Each group is one test, whose requests are sent at once: that
+ * takes a fifth of the time. After each group, a good request on a new connection gets its token.
  */
 export function describeHostileRequests(
   name: string,

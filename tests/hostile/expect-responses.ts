@@ -33,7 +33,9 @@ export async function expectHostileRequest(service: HostileService, row: Hostile
   await expectResponses(service, answers(), [...expected, ...next]);
 }
 
-/** These answers and no more; each in the service's form, logged once, and without anything that is nobody's business. */
+/**
+ * These answers and no more; each in the service's form, logged once, and without anything that is nobody's business.
+ */
 export async function expectResponses(
   service: HostileService,
   answers: readonly RawResponse[],
@@ -110,7 +112,10 @@ export async function expectNextToken(service: HostileService): Promise<void> {
   expect(readResponses(exchange.received()).map(({ status }) => status)).toEqual([200]);
 }
 
-/** Stops the service, which is as it was: no process has ended, nothing is printed that is secret, and there was no fault. */
+/**
+ * Stops the service, which is as it was: no process has ended, nothing is printed that is secret, and there was no
+ * fault.
+ */
 export async function expectUnharmed(service: HostileService): Promise<void> {
   const isAlive = service.isAlive();
   await service[Symbol.asyncDispose]();

@@ -191,8 +191,8 @@ export const EVERYTHING: FeatureUnderTest = Object.values(FEATURES).reduce(({ op
 }));
 
 /**
- * The requests with the responses of a service that has this feature. Throws if one of its responses is to no request. With HTTP Basic, who
- * sends no credentials is asked for them.
+ * The requests with the responses of a service that has this feature. Throws if one of its responses is to no request.
+ * With HTTP Basic, who sends no credentials is asked for them.
  */
 export function answeredWith({ answers, options }: FeatureUnderTest, table: HostileRequests): HostileRequests {
   const hasBasic = options.settings?.['CLIENT_AUTHENTICATION_METHODS']?.includes('client_secret_basic');

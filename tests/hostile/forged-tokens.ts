@@ -2,7 +2,9 @@ import { createHmac } from 'node:crypto';
 import type { TokenDefect } from '../../application/verify-token.ts';
 import { encode, type Sealing, type TokenForge } from './token-forge.ts';
 
-/** A token that somebody else made, or that the service's own key signed although the service does not make such tokens. */
+/**
+ * A token that somebody else made, or that the service's own key signed although the service does not make such tokens.
+ */
 export interface Forgery {
   readonly name: string;
   readonly forge: (make: TokenForge) => string;

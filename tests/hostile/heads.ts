@@ -137,7 +137,10 @@ const trailers = (name: string, fields: readonly string[], ...answers: readonly 
   return closing(name, request('POST /oauth2/token HTTP/1.1', head, body), ...answers);
 };
 
-/** Header sections near the limits of 8 KiB and 100 fields. Node.js may drop what is beyond: no row with 101 is accepted. */
+/**
+ * Header sections near the limits of 8 KiB and 100 fields. Node.js may drop what is beyond: no row with 101 is
+ * accepted.
+ */
 export const HEADER_FLOODS: readonly HostileRequest[] = [
   closing('8 KiB', section(8_192), UNAUTHORIZED),
   closing('8 KiB and a byte', section(8_193), TOO_LARGE),

@@ -25,8 +25,8 @@ export interface HostileRequest {
   /** The answers, in order; none if the service closes the connection without one. */
   readonly answers: readonly ExpectedResponse[];
   /**
-   * What happens after the last response: the service closes the connection, or it stays open, and the next request on it is
-   * answered on its own. That shows that no byte of the hostile request was taken for a request.
+   * What happens after the last response: the service closes the connection, or it stays open, and the next request on
+   * it is answered on its own. That shows that no byte of the hostile request was taken for a request.
    */
   readonly connection: 'closed' | 'open';
 }
@@ -77,7 +77,9 @@ export function refused(status: number, error: string, reason: string): Expected
   return { status, error, reason };
 }
 
-/** A request after which the service closes the connection: it asks for that, or no further byte of it can be trusted. */
+/**
+ * A request after which the service closes the connection: it asks for that, or no further byte of it can be trusted.
+ */
 export function closing(
   name: string,
   bytes: HostileRequest['bytes'],

@@ -20,7 +20,10 @@ const EMPTY = tokenRequest(['Content-Length: 0']);
 const WRONG = FORM.replace('good-secret', 'wrong-secret').replace('good-client', 'wronged-client');
 const GUESS = tokenRequest([`Content-Length: ${WRONG.length}`], WRONG);
 
-/** Requests on one connection that are sent before the first response: of two, the first is answered and the last; of more, none. */
+/**
+ * Requests on one connection that are sent before the first response: of two, the first is answered and the last; of
+ * more, none.
+ */
 export const PIPELINES: readonly HostileRequest[] = [
   closing('two good requests', GOOD + GOOD, TOKEN),
   closing('three good requests', GOOD.repeat(3)),

@@ -53,8 +53,8 @@ export function openRawExchange(port: number, security: 'plain' | 'tls' = 'plain
 }
 
 /**
- * The complete answers in the received bytes, without `100 Continue`. Throws if anything else is there, such as a response
- * without a length.
+ * The complete answers in the received bytes, without `100 Continue`. Throws if anything else is there, such as a
+ * response without a length.
  *
  * @param isHead whether the response with this number is one to HEAD, which has a length but no body.
  */

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The program of the archive. What npm installs from a package cannot have a flag of Node.js: BusyBox has no `env -S`. */
+/**
+ * The program of the archive. What npm installs from a package cannot have a flag of Node.js: BusyBox has no `env -S`.
+ */
 export const PROGRAM = `#!/bin/sh
 # docs/operate.md, "Memory", has the flag.
 exec node --max-semi-space-size=8 "$(dirname "$(readlink -f "$0")")/dist/config/program.js" "$@"

@@ -26,8 +26,8 @@ export function requiredPackages({ packages }: Lockfile): readonly string[] {
 }
 
 /**
- * Drops `engines` from the required packages of package-lock.json. `npm ci` compares them with the Node.js that runs npm,
- * which is not the one that runs the packages; docs/decisions has the reasons.
+ * Drops `engines` from the required packages of package-lock.json. `npm ci` compares them with the Node.js that runs
+ * npm, which is not the one that runs the packages; docs/decisions has the reasons.
  */
 function dropEngines(): void {
   const lockfile = readLockfile();

@@ -14,7 +14,9 @@ function nameCommands(text: string): string {
 /** A page of the documentation, as messages name it. */
 const PAGE = /\bdocs\/(?=[\w-]+\.md\b)/g;
 
-/** With the URL where the documentation of this version is, the pages are named by it: an image has no folder `docs`. */
+/**
+ * With the URL where the documentation of this version is, the pages are named by it: an image has no folder `docs`.
+ */
 function namePages(text: string, url: string | undefined): string {
   return url ? text.replace(PAGE, `${url.replace(/\/$/, '')}/`) : text;
 }

@@ -8,9 +8,9 @@ import { readLockfile } from './lockfile.ts';
 const PACKAGE_FILE = fileURLToPath(new URL('../../package.json', import.meta.url));
 
 /**
- * The software bill of materials (CycloneDX, as JSON) of the packages that the service needs at run time: what
- * `npm ci --omit=dev` installs. npm gets a copy of the lockfile without development packages, because `npm sbom --omit dev`
- * of npm 11 leaves out half of the others.
+ * The software bill of materials (CycloneDX, as JSON) of the packages that the service needs at run time: what `npm ci
+ * --omit=dev` installs. npm gets a copy of the lockfile without development packages, because `npm sbom --omit dev` of
+ * npm 11 leaves out half of the others.
  */
 export function productionSbom(): string {
   const { devDependencies: _, ...manifest } = JSON.parse(readFileSync(PACKAGE_FILE, 'utf8'));

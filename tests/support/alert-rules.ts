@@ -11,7 +11,10 @@ interface AlertRule {
   readonly runbook_url: string;
 }
 
-/** The alert rules, in order. Reads the form that the file has, in which a longer expression is folded over several lines. */
+/**
+ * The alert rules, in order. Reads the form that the file has, in which a longer expression is folded over several
+ * lines.
+ */
 export function readAlertRules(): readonly AlertRule[] {
   const [, ...rules] = readFileSync(ALERTS_FILE, 'utf8').split(/^ {6}- alert: /m);
   return rules.map((text) => {

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 const [FIRST, COUNT] = [0xd800, 0x800];
 
 /**
- * Any one Unicode character. As `unit: 'binary'` of fast-check, which builds a map of all of them first: half a second and 100 MB for
- * each file of tests.
+ * Any one Unicode character. As `unit: 'binary'` of fast-check, which builds a map of all of them first: half a second
+ * and 100 MB for each file of tests.
  */
 const CHARACTER = fc.nat({ max: 0x10ffff - COUNT }).map(
   (number) => String.fromCodePoint(number < FIRST ? number : number + COUNT),

@@ -4,7 +4,10 @@ import type { AuditEvent } from '../../application/ports/audit-log.ts';
 /** One line of an audit file. */
 export type AuditLine = Readonly<Record<string, unknown>> & { readonly event: string };
 
-/** The audit lines of a text. The rest is lines of the request log, empty, or cut by a fault, perhaps right before a whole line. */
+/**
+ * The audit lines of a text. The rest is lines of the request log, empty, or cut by a fault, perhaps right before a
+ * whole line.
+ */
 export function auditLinesIn(text: string): readonly AuditLine[] {
   return text.split(/\n|(?=\{"log":"audit",)/).flatMap((line) => {
     try {

@@ -2,7 +2,9 @@ const BCRYPT = `$2b$10$${'a'.repeat(53)}`;
 
 export const SCOPED = { resource: 'https://files.example', scope: 'read files' };
 
-/** Fields that a client must not have, and how the problem begins, in a clients file. The same are refused by the API. */
+/**
+ * Fields that a client must not have, and how the problem begins, in a clients file. The same are refused by the API.
+ */
 export const BAD_DETAILS: readonly (readonly [what: string, fields: object, problem: string | RegExp])[] = [
   ['jwks without keys', { jwks: {} }, 'jwks.keys must be an array'],
   [

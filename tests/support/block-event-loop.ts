@@ -1,7 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { until } from './until.ts';
 
-/** Blocks the event loop for that long, again and again until a monitor of its delay has seen it: it does not measure its first interval. */
+/**
+ * Blocks the event loop for that long, again and again until a monitor of its delay has seen it: it does not measure
+ * its first interval.
+ */
 export async function blockEventLoop(milliseconds: number): Promise<void> {
   const monitor = monitorEventLoopDelay();
   monitor.enable();

@@ -8,7 +8,10 @@ import { freePort } from './free-port.ts';
 import { runAt } from './run-at.ts';
 import { until } from './until.ts';
 
-/** A PostgreSQL server for one test, on loopback, which the test can kill and freeze. Always the server from npm, even if a container engine is available. */
+/**
+ * A PostgreSQL server for one test, on loopback, which the test can kill and freeze. Always the server from npm, even
+ * if a container engine is available.
+ */
 export class DatabaseServer implements AsyncDisposable {
   readonly port: number;
   readonly #directory: string;
@@ -59,7 +62,10 @@ export class DatabaseServer implements AsyncDisposable {
     return runAt(this.urlOf('postgres', 'postgres'), text, values);
   }
 
-  /** Resolves when it answers queries, also on a standby. Tries again if the start fails because of files that a killed server left behind. */
+  /**
+   * Resolves when it answers queries, also on a standby. Tries again if the start fails because of files that a killed
+   * server left behind.
+   */
   async start(): Promise<void> {
     let ended = true;
     await until(async () => {

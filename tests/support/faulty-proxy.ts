@@ -55,7 +55,10 @@ export class FaultyProxy implements AsyncDisposable {
     for (const socket of this.#sockets) this.#forgotten.add(socket);
   }
 
-  /** Breaks each open connection when the server answers: what it was told to do is done, and the client does not hear of it. */
+  /**
+   * Breaks each open connection when the server answers: what it was told to do is done, and the client does not hear
+   * of it.
+   */
   loseResponses(): void {
     for (const socket of this.#toServer) this.#forgotten.add(socket);
   }

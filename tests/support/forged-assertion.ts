@@ -21,8 +21,8 @@ export interface ClaimedOrigin {
 }
 
 /**
- * The body of a token request with an assertion that nobody signed, a different one each time. ES384 without a key id costs
- * a verifier most. Everything else about it is right, so that only the signature tells.
+ * The body of a token request with an assertion that nobody signed, a different one each time. ES384 without a key id
+ * costs a verifier most. Everything else about it is right, so that only the signature tells.
  *
  * @param more further claims, as JSON fields.
  */

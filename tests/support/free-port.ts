@@ -7,15 +7,18 @@ const LOWEST = 16_000;
 const HIGHEST = 32_000;
 
 /**
- * Jest's workers run at once, and so may several runs. Each process has ports of its own, so that none gives away a port that
- * another has just found free: four workers of one run never share any, and two runs rarely.
+ * Jest's workers run at once, and so may several runs. Each process has ports of its own, so that none gives away a
+ * port that another has just found free: four workers of one run never share any, and two runs rarely.
  */
 const SHARES = 128;
 const SHARE = (Number(process.env['JEST_WORKER_ID'] ?? 0) % 4) + 4 * (process.pid % (SHARES / 4));
 
 const given = new Set<number>();
 
-/** A loopback port on which no process listens at the moment. No other call returns it, and the system gives it to nobody. */
+/**
+ * A loopback port on which no process listens at the moment. No other call returns it, and the system gives it to
+ * nobody.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = SHARE + SHARES * randomInt(LOWEST / SHARES, HIGHEST / SHARES);

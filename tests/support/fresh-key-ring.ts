@@ -20,7 +20,10 @@ interface KeyRingOptions extends Partial<KeyPolicy> {
   readonly pause?: (seconds: number) => Promise<unknown>;
 }
 
-/** A key ring with its first key, built from the real parts, with keys of a pool. In memory and without rotation by default. */
+/**
+ * A key ring with its first key, built from the real parts, with keys of a pool. In memory and without rotation by
+ * default.
+ */
 export async function freshKeyRing(options: KeyRingOptions = {}): Promise<KeyRing> {
   const ring = unstartedKeyRing(options);
   await ring.advance();

@@ -18,7 +18,10 @@ function generate(name: string): string | undefined {
   return settingsTable(Object.assign({}, ...rows));
 }
 
-/** A page with its generated parts as the code says that they should be. Throws on a part that nothing generates, or without an end. */
+/**
+ * A page with its generated parts as the code says that they should be. Throws on a part that nothing generates, or
+ * without an end.
+ */
 export function withGeneratedParts(page: string): string {
   const [beforeFirst = '', ...others] = page.split('<!-- npm run docs: ');
   const parts = others.map((text) => {

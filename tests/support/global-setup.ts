@@ -17,7 +17,8 @@ export default async function prepareRun(): Promise<void> {
   if (!hasChromium) {
     notTested(`The status page is not tested in a browser, because ${CHROMIUM_PATH} does not exist (CHROMIUM_PATH).`);
   }
-  // Empty at first, so that no run depends on another one. Under its usual name, Jest's workers would write into it too.
+  // Empty at first, so that no run depends on another one. Under its usual name, Jest's workers would write into it
+  // too.
   process.env['COMPILE_CACHE_OF_PROGRAMS'] = mkdtempSync(join(tmpdir(), 'compile-cache-'));
   const keys = join(mkdtempSync(join(tmpdir(), 'keys-')), 'keys.json');
   writeFileSync(keys, JSON.stringify(generateKeyPool().map((key) => key.toString('base64'))), { mode: 0o600 });

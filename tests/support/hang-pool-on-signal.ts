@@ -1,5 +1,5 @@
-// For `node --import`: on SIGUSR2, as many threads of libuv's pool as HANGING_THREADS says wait for the writer of a named
-// pipe, as they do for a name server that is lost.
+// For `node --import`: on SIGUSR2, as many threads of libuv's pool as HANGING_THREADS says wait for the writer of a
+// named pipe, as they do for a name server that is lost.
 
 import { open } from 'node:fs';
 

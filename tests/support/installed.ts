@@ -13,8 +13,9 @@ interface Skippable {
 }
 
 /**
- * The function for tests (`describe` or `it`), or the one that skips them where the machine lacks what npm cannot install: a program, a
- * shell or IPv6. A test that is skipped is counted, and the machines that decide about a change have these programs.
+ * The function for tests (`describe` or `it`), or the one that skips them where the machine lacks what npm cannot
+ * install: a program, a shell or IPv6. A test that is skipped is counted, and the machines that decide about a change
+ * have these programs.
  */
 export function where<Tests extends Skippable>(isThere: boolean, tests: Tests): Tests {
   return isThere ? tests : (tests.skip as Tests);

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { openFetchService } from '../../config/fetch.ts';
 
-// A web server that calls the service as a function, with the usual ways to make a body of a request of Node.js: the header field `x-body` says which. Setting: PORT.
+// A web server that calls the service as a function, with the usual ways to make a body of a request of Node.js: the
+// header field `x-body` says which. Setting: PORT.
 
 const { PORT, ...settings } = process.env;
 const service = await openFetchService(settings, () => {});

@@ -16,8 +16,8 @@ export function blocksOf(page: string, language: string, heading = ''): readonly
 }
 
 /**
- * The code of a page, by the names of its files: the fenced blocks whose first line is a comment with such a name, and the files in
- * examples/ to which the page links, by the text of the link.
+ * The code of a page, by the names of its files: the fenced blocks whose first line is a comment with such a name, and
+ * the files in examples/ to which the page links, by the text of the link.
  */
 export function snippetsOf(page: string): ReadonlyMap<string, string> {
   const blocks = page.matchAll(/^```\w+\n(?:\/\/|#) ([\w./-]+\.\w+)\n(.*?)^```$/gms);

@@ -6,7 +6,10 @@ import { RandomIdGenerator } from '../../adapters/system/system.ts';
 import type { KeyFactory } from '../../application/ports/key-provider.ts';
 import { threadsAtOnce } from './at-once.ts';
 
-/** The path of a JSON array of private keys, PKCS#8 (DER) in base64. Without it, the keys are generated when they are needed. */
+/**
+ * The path of a JSON array of private keys, PKCS#8 (DER) in base64. Without it, the keys are generated when they are
+ * needed.
+ */
 export const KEY_POOL_VARIABLE = 'TEST_KEY_POOL';
 
 /** More than any test has in use at once. */
@@ -24,8 +27,8 @@ export function generateKeyPool(): readonly Buffer[] {
 }
 
 /**
- * Makes key pairs with new ids from a few RSA keys that it uses again and again, since generating one takes 0.1 s. Only for
- * tests that need real keys, not new ones.
+ * Makes key pairs with new ids from a few RSA keys that it uses again and again, since generating one takes 0.1 s. Only
+ * for tests that need real keys, not new ones.
  */
 export function pooledKeyFactory(threads: RsaSigner = threadsAtOnce): KeyFactory {
   return {

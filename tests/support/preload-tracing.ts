@@ -1,5 +1,5 @@
-// Loaded before a service in a process: traces its requests as an SDK of OpenTelemetry with its instrumentation of node:http does, and
-// writes the span of each request on standard error, behind the word `span`.
+// Loaded before a service in a process: traces its requests as an SDK of OpenTelemetry with its instrumentation of
+// node:http does, and writes the span of each request on standard error, behind the word `span`.
 import { type IncomingMessage, Server, type ServerResponse } from 'node:http';
 import { isMainThread } from 'node:worker_threads';
 import { inSpan, installContext } from './tracing.ts';

@@ -18,8 +18,8 @@ export interface Program extends AsyncDisposable {
 }
 
 /**
- * Runs a file of the project with this Node.js, from the project's root. Its environment is PATH and the given variables, and
- * the compile cache of the test run, which halves the processor time of a start.
+ * Runs a file of the project with this Node.js, from the project's root. Its environment is PATH and the given
+ * variables, and the compile cache of the test run, which halves the processor time of a start.
  */
 export function runProgram(
   file: string,
@@ -56,12 +56,17 @@ export function runScript(script: string, environment: Readonly<Record<string, s
   return followGroup(spawn('npm', ['run', script], { ...optionsFor(environment), detached: true }));
 }
 
-/** Runs a line as a shell does into which somebody pastes it. At the end, everything that it started is killed with it. */
+/**
+ * Runs a line as a shell does into which somebody pastes it. At the end, everything that it started is killed with it.
+ */
 export function runLine(line: string, environment: Readonly<Record<string, string>>): Program {
   return followGroup(spawn('bash', ['-c', line], { ...optionsFor(environment), detached: true }));
 }
 
-/** Runs a command in a folder with the environment of this process. At the end, everything that it started is killed with it. */
+/**
+ * Runs a command in a folder with the environment of this process. At the end, everything that it started is killed
+ * with it.
+ */
 export function runCommand(
   [program, ...args]: readonly [program: string, ...args: string[]],
   folder: string,

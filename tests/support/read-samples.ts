@@ -10,7 +10,10 @@ export interface Sample {
   readonly value: number;
 }
 
-/** The samples of a scrape in the text format 0.0.4. Throws at a line that is not of this format, and at a series that appears twice. */
+/**
+ * The samples of a scrape in the text format 0.0.4. Throws at a line that is not of this format, and at a series that
+ * appears twice.
+ */
 export function readSamples(text: string): readonly Sample[] {
   if (!text.endsWith('\n')) throw new Error('the last line has no line break');
   const lines = text.split('\n').filter((line) => line !== '' && !COMMENT.test(line));

@@ -8,8 +8,8 @@ interface Message {
 }
 
 /**
- * A TCP proxy in front of PostgreSQL that records each statement as the driver sends it, whichever process sends it, and each
- * error of the server. It may change statements.
+ * A TCP proxy in front of PostgreSQL that records each statement as the driver sends it, whichever process sends it,
+ * and each error of the server. It may change statements.
  */
 export class RecordingProxy implements AsyncDisposable {
   readonly statements: string[] = [];

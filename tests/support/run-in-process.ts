@@ -19,9 +19,10 @@ type ProgramOfConfig = (
 ) => Promise<number>;
 
 /**
- * Runs a program in this process, with streams of its own. Most of the time of a short program is its start; this is for
- * tests whose subject is what it answers. Standard error is a file, since audit lines are written to its descriptor. In Jest,
- * faults of Node.js are of another class `Error`: tests of what a program says about them start it.
+ * Runs a program in this process, with streams of its own. Most of the time of a short program is its start; this is
+ * for tests whose subject is what it answers. Standard error is a file, since audit lines are written to its
+ * descriptor. In Jest, faults of Node.js are of another class `Error`: tests of what a program says about them start
+ * it.
  */
 export function runInProcess(
   program: ProgramOfConfig,

@@ -69,8 +69,8 @@ export interface ServiceUnderTest extends AsyncDisposable {
 }
 
 /**
- * The real service, built as in production, on a free loopback port, with its log kept in memory. So that it starts fast, one thread
- * signs, and its RSA keys were generated before.
+ * The real service, built as in production, on a free loopback port, with its log kept in memory. So that it starts
+ * fast, one thread signs, and its RSA keys were generated before.
  */
 export async function startServiceUnderTest(options: ServiceOptions = {}): Promise<ServiceUnderTest> {
   const environment = {

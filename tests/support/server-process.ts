@@ -35,7 +35,10 @@ export async function runProcess(
   return output;
 }
 
-/** A server as its own process, with nothing of this process's environment but PATH. Its log is discarded, as by `> /dev/null`. */
+/**
+ * A server as its own process, with nothing of this process's environment but PATH. Its log is discarded, as by `>
+ * /dev/null`.
+ */
 export class ServerProcess implements AsyncDisposable {
   readonly pid: number;
   readonly #child: ChildProcess;
@@ -43,7 +46,8 @@ export class ServerProcess implements AsyncDisposable {
 
   /**
    * @param args a program and, before it, flags of Node.js.
-   * @param processesFile a file to which the server's process id is written before it starts, as control groups ask for.
+   * @param processesFile a file to which the server's process id is written before it starts, as control groups ask
+   * for.
    */
   constructor(
     cwd: string,

@@ -18,7 +18,10 @@ export class SharedRing implements KeyRingStore, KeySealer {
   fault: 'none' | 'away' | 'read-only' | 'acknowledges nothing' = 'none';
   /** Called before each key is added, as another replica may act meanwhile. */
   beforeAdd = async () => {};
-  /** What is wrong with the secrets of the replicas, whether they are those with which the keys were sealed, and those of which keys they lack. */
+  /**
+   * What is wrong with the secrets of the replicas, whether they are those with which the keys were sealed, and those
+   * of which keys they lack.
+   */
   secrets: { readonly problem?: string; readonly areOthers?: boolean; readonly lack?: readonly string[] } = {};
   reads = 0;
   made = 0;

@@ -3,9 +3,10 @@ import type { TestDatabase } from './test-database.ts';
 const OWN = "language internal volatile strict parallel safe as 'clock_timestamp'";
 
 /**
- * Sets the clock of a database ahead, or behind, by so many seconds, as its statements see it; 0 sets it right. The server's
- * own function is replaced in this database only. A plan that a connection keeps for a prepared statement may contain the old one,
- * so each table is changed by a setting that means nothing, for which its statements are planned again.
+ * Sets the clock of a database ahead, or behind, by so many seconds, as its statements see it; 0 sets it right. The
+ * server's own function is replaced in this database only. A plan that a connection keeps for a prepared statement may
+ * contain the old one, so each table is changed by a setting that means nothing, for which its statements are planned
+ * again.
  */
 export async function shiftDatabaseClock({ query }: Pick<TestDatabase, 'query'>, seconds: number): Promise<void> {
   const shifted = `language sql volatile as 'select pg_catalog.statement_timestamp() + interval ''${seconds} seconds'''`;

@@ -139,7 +139,10 @@ export interface ReplicaSettings {
   readonly clockOffset: number;
 }
 
-/** One replica of the service: what advances its keys, issues tokens and verifies them. It can be stopped at any statement. */
+/**
+ * One replica of the service: what advances its keys, issues tokens and verifies them. It can be stopped at any
+ * statement.
+ */
 export class SimulatedReplica {
   readonly #time: SimulatedTime;
   readonly #settings: ReplicaSettings;

@@ -1,4 +1,7 @@
-/** Virtual seconds, in which tasks wait for each other: hours pass in a moment, and every run with the same seed is the same. */
+/**
+ * Virtual seconds, in which tasks wait for each other: hours pass in a moment, and every run with the same seed is the
+ * same.
+ */
 export class SimulatedTime {
   #now = 0;
   readonly #waiting: { readonly at: number; readonly wake: () => void }[] = [];

@@ -19,7 +19,10 @@ export interface TestDatabaseSource {
 
 const IMAGE = 'postgres:18-alpine';
 
-/** The server that TEST_DATABASE_URL names; otherwise a container, if a Docker engine is available; otherwise the server from npm. */
+/**
+ * The server that TEST_DATABASE_URL names; otherwise a container, if a Docker engine is available; otherwise the server
+ * from npm.
+ */
 export async function startTestDatabaseSource(): Promise<TestDatabaseSource> {
   const url = process.env['TEST_DATABASE_URL'];
   if (url) return { name: 'the server that TEST_DATABASE_URL names', url, stop: async () => {} };

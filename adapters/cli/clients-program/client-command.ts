@@ -42,7 +42,7 @@ export interface ClientsParts extends Closable {
   readonly formatClient: FormatClient;
 }
 
-/** A command. Its first argument, if there is one, is the id of a client; the second one names an entry of it, such as a secret. */
+/** A command. Its arguments are the id of a client, and an entry of it, such as a secret, if it takes them. */
 export type ClientCommand<Options extends OutputOptions = OutputOptions> = CommandDefinition<ClientsParts, Options>;
 
 /** Adds or removes entries of a client, and shows it. `said` of the client afterwards. */
@@ -78,7 +78,7 @@ const REFUSALS: Readonly<Record<Extract<AddClientProblem | ChangeProblem, string
 
 type Outcome<Value> = Result<Value, AddClientProblem | ChangeProblem>;
 
-/** What a use case returns. Throws its refusal in words. Details and fields that break a rule were given on the command line. */
+/** What a use case returns. Throws its refusal in words; what breaks a rule was given on the command line. */
 export async function accepted<Value>(
   clientId: string,
   answer: Outcome<Value> | Promise<Outcome<Value>>,

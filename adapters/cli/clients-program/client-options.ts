@@ -129,7 +129,7 @@ export function parseDuration(text: string): number {
   throw new InvalidArgumentError('It must be a whole number and s, m, h or d: 90d is 90 days.');
 }
 
-/** A date, or a time with its zone. A time without a zone would depend on the machine, and 31 February would be a day in March. */
+/** A date, or a time with its zone. Without one it would depend on the machine; 31 February would be in March. */
 function parseTime(text: string): number {
   const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d))?$/.test(text);
   const seconds = isTime ? Math.floor(Date.parse(text) / 1_000) : Number.NaN;

@@ -55,7 +55,10 @@ export class ClientsSource {
     return new ClientsSource(path, [path], read);
   }
 
-  /** The files in JSON and YAML of a folder and its folders, without hidden ones, or one file. @param mayBeEmpty folders without any file in them. */
+  /**
+   * The files in JSON and YAML of a folder and its folders, without hidden ones, or one file. @param mayBeEmpty folders
+   * without any file in them.
+   */
   static async ofFolder(
     path: string,
     read: ReadClientsFile,

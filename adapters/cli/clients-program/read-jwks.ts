@@ -9,8 +9,8 @@ import { EXIT, Problem } from '../outcome.ts';
 const FILE_MAX_BYTES = 65_536;
 
 /**
- * Reads the public keys of a client from a file: a key set (RFC 7517 section 5), or one key. Refuses private keys, so that
- * nobody stores one by mistake. Messages name the rule and the position of a key, and never quote the file.
+ * Reads the public keys of a client from a file: a key set (RFC 7517 section 5), or one key. Refuses private keys, so
+ * that nobody stores one by mistake. Messages name the rule and the position of a key, and never quote the file.
  */
 export async function readJwks(path: string, expiresAt?: number): Promise<readonly ClientKey[]> {
   const text = await readFile(path, 'utf8').catch(() => undefined);

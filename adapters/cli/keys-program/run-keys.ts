@@ -32,7 +32,7 @@ interface ProgramParts extends Pick<KeysParts, 'secretIdOf'> {
   readonly version: string;
 }
 
-/** `npm run keys`: shows the keys that replicas share, rotates and revokes them. Returns the exit code. Rejects only on a bug. */
+/** `npm run keys`: shows, rotates and revokes the keys of replicas. Returns the exit code. Rejects only on a bug. */
 export function runKeys(
   args: readonly string[],
   streams: TerminalStreams,

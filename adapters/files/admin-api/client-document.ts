@@ -19,8 +19,8 @@ const HASHED = {
 const STATES = ['enabled', 'disabled', 'broken'];
 
 /**
- * Reads a document as an entry of a clients file. The secrets that it leaves out are as they are stored, those of its list by their
- * ids. `state`, `problem` and `last_used` may be in it as they were read.
+ * Reads a document as an entry of a clients file. The secrets that it leaves out are as they are stored, those of its
+ * list by their ids. `state`, `problem` and `last_used` may be in it as they were read.
  */
 export function documentReader(
   clientId: string,

@@ -12,8 +12,8 @@ export type IssuerSource = Pick<TrustedIssuer, 'issuer' | 'algorithms' | 'preset
 };
 
 /**
- * The keys of an issuer now. Throws if they cannot be fetched, or are none. A redirect is refused: it would name a URL that the
- * operator does not trust.
+ * The keys of an issuer now. Throws if they cannot be fetched, or are none. A redirect is refused: it would name a URL
+ * that the operator does not trust.
  */
 export async function fetchIssuerKeys(issuer: IssuerSource, signal: AbortSignal): Promise<readonly PublicJwk[]> {
   if ('keys' in issuer.source) return issuer.source.keys;

@@ -5,7 +5,7 @@ import type { IssuerKeySet, IssuerKeys } from '../../../application/ports/issuer
 import type { PublicJwk } from '../../../domain/public-jwk.ts';
 import { fetchIssuerKeys, type IssuerSource } from './fetch-issuer-keys.ts';
 
-/** After a failure, the next attempt starts this long after the last one; then after twice as long, up to the usual interval. */
+/** From a failure to the next attempt; then twice as long, up to the usual interval. */
 const FIRST_RETRY_MS = 1_000;
 
 /** A change of state of one issuer's key set, for the log of the process; not every failed attempt. */
@@ -33,8 +33,9 @@ interface Fetched {
 }
 
 /**
- * Fetches the key sets of the trusted issuers: at startup, and again and again in the background, each issuer by itself. No
- * request makes it fetch, so nobody outside can. While an issuer is unavailable its last set stays in use, until it is stale.
+ * Fetches the key sets of the trusted issuers: at startup, and again and again in the background, each issuer by
+ * itself. No request makes it fetch, so nobody outside can. While an issuer is unavailable its last set stays in use,
+ * until it is stale.
  */
 export class IssuerKeySets implements Dependency, IssuerKeys {
   readonly name = 'issuer key sets';
@@ -73,7 +74,10 @@ export class IssuerKeySets implements Dependency, IssuerKeys {
     return { current, stale: sets.length - current, absent: this.#sources.length - sets.length };
   }
 
-  /** Always ready: other issuers and other methods work without one issuer. The note counts what is missing, and names the first one. */
+  /**
+   * Always ready: other issuers and other methods work without one issuer. The note counts what is missing, and names
+   * the first one.
+   */
   readiness(): Readiness {
     const { stale, absent } = this.counts();
     const notes = [...(absent > 0 ? [`${absent} missing`] : []), ...(stale > 0 ? [`${stale} not current`] : [])];

@@ -5,13 +5,13 @@ import { failure, type Result, success } from '../../../domain/result.ts';
 /** The most keys of one issuer. Large platforms publish fewer than ten. */
 const KEYS_MAX = 100;
 
-/** Marks the keys of JWT-SVIDs in a SPIFFE bundle, beside certificates (SPIFFE Trust Domain and Bundle section 4.2.2). */
+/** Marks the keys of JWT-SVIDs in a SPIFFE bundle (SPIFFE Trust Domain and Bundle section 4.2.2). */
 const SPIFFE_USE = 'jwt-svid';
 
 /**
  * The keys of a JWK set (RFC 7517 section 5) with which this issuer may sign assertions. Others are ignored: of another
- * purpose, type, size or algorithm, and different keys with one id. Fails, without a value, if the document is no key set or
- * holds no such key: then the issuer's URL is wrong, or an attacker or a fault has emptied it.
+ * purpose, type, size or algorithm, and different keys with one id. Fails, without a value, if the document is no key
+ * set or holds no such key: then the issuer's URL is wrong, or an attacker or a fault has emptied it.
  */
 export function readIssuerKeys(
   document: unknown,

@@ -80,9 +80,9 @@ const ENTRY = z
   });
 
 /**
- * Reads the JSON of a file of trusted issuers: an array of objects with `issuer` or `spiffe_trust_domain`, `jwks_uri` or
- * `jwks`, and optionally `audience`, `algorithms` and `preset`. Returns every problem, with the entry's position, counted
- * from 0, and its field; never with a value.
+ * Reads the JSON of a file of trusted issuers: an array of objects with `issuer` or `spiffe_trust_domain`, `jwks_uri`
+ * or `jwks`, and optionally `audience`, `algorithms` and `preset`. Returns every problem, with the entry's position,
+ * counted from 0, and its field; never with a value.
  */
 export function readIssuersFile(json: string): Result<readonly IssuerEntry[], readonly string[]> {
   const entries = parseJson(json);
@@ -102,7 +102,7 @@ export function readIssuersFile(json: string): Result<readonly IssuerEntry[], re
   return problems.length === 0 ? success(issuers) : failure(problems);
 }
 
-/** Only https, except on loopback: an attacker who can change the keys in transit can sign in the name of every workload. */
+/** Only https, except on loopback: who can change the keys in transit can sign for every workload. */
 function isKeySetUri(text: string): boolean {
   const url = text.includes('#') ? null : URL.parse(text);
   if (url === null || url.username !== '' || url.password !== '') return false;

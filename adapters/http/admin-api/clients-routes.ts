@@ -56,14 +56,20 @@ export function clientsRoutes({ authorize, budget, administer, documentOf }: Cli
   const access: Access = { kind: 'bearer', authorize, scope, refusalDelayMs: REFUSAL_DELAY_MS };
 
   const of = ({ state: { clientId = '', scopes = [] } }: Exchange) => administer(clientId, scopes);
-  /** Whether the caller has so much left of its budget. If not, answers with the refusal, which waits: it would cost as much as a response. */
+  /**
+   * Whether the caller has so much left of its budget. If not, answers with the refusal, which waits: it would cost as
+   * much as a response.
+   */
   const mayAsk = (ctx: Exchange, units: number): boolean => {
     if (budget.take(ctx.state.clientId ?? '', units)) return true;
     sendRefusal(ctx, { ...httpRefusal('requests_exhausted'), delayMs: 1_000 });
     return false;
   };
 
-  /** For an id of the path, which the router has decoded. What cannot be one has no client. @param condition whether the request names the state that it expects. */
+  /**
+   * For an id of the path, which the router has decoded. What cannot be one has no client. @param condition whether the
+   * request names the state that it expects.
+   */
   const forClient =
     (
       units: number,
@@ -154,7 +160,10 @@ async function listPage(
   ctx.body = { clients: documents, ...(next !== undefined && { next }) };
 }
 
-/** Which state the request asks for (RFC 9110 sections 13.1.1 and 13.1.2); undefined if it says something else. @param absent if it says nothing. */
+/**
+ * Which state the request asks for (RFC 9110 sections 13.1.1 and 13.1.2); undefined if it says something else. @param
+ * absent if it says nothing.
+ */
 function expectedBy(ctx: Exchange, absent: Expected | undefined): Expected | undefined {
   const [match, noneMatch] = [ctx.get('If-Match').trim(), ctx.get('If-None-Match').trim()];
   if (match === '' && noneMatch === '') return absent;

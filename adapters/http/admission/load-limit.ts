@@ -4,14 +4,20 @@ const CHECK_EVERY_MS = 100;
 /** The weight of one check: a single pause of half a second moves the mean by 0.1 s. */
 const WEIGHT = 0.2;
 
-/** A connection with more requests in so many milliseconds may not use the reserved places. A client that respects Retry-After has some tries. */
+/**
+ * A connection with more requests in so many milliseconds may not use the reserved places. A client that respects
+ * Retry-After has some tries.
+ */
 const FEW = { requests: 3, withinMs: 10_000 };
 
 /** The part of the places that is reserved. */
 const RESERVED = 0.1;
 
 export const LOAD_LIMITS = {
-  /** Requests in progress at once; those that upload their body or wait for a verification do not count. A thousand need about 0.3 s of a core for their signatures. */
+  /**
+   * Requests in progress at once; those that upload their body or wait for a verification do not count. A thousand need
+   * about 0.3 s of a core for their signatures.
+   */
   inFlight: 1_000,
   /** The same, while the event loop is late. */
   inFlightWhenLate: 100,
@@ -28,9 +34,10 @@ export interface Countable {
 }
 
 /**
- * Admits the requests that can be answered in good time. The rest are refused at once, which costs a tenth of the CPU time of a token:
- * admitted requests stay fast, and no queue grows, while more requests arrive than can be served. A tenth of the places is reserved
- * for connections that send a request now and then: those that repeat theirs at once take no more than the others.
+ * Admits the requests that can be answered in good time. The rest are refused at once, which costs a tenth of the CPU
+ * time of a token: admitted requests stay fast, and no queue grows, while more requests arrive than can be served. A
+ * tenth of the places is reserved for connections that send a request now and then: those that repeat theirs at once
+ * take no more than the others.
  */
 export class LoadLimit {
   readonly #limits: typeof LOAD_LIMITS;
@@ -78,8 +85,9 @@ export class LoadLimit {
   }
 
   /**
-   * Ends the count of a request: when it ends, or while it waits, since waiting is not work of this process. A request that
-   * has waited must `enter` again, because any number may end their wait at the same time. Does nothing if it is not counted.
+   * Ends the count of a request: when it ends, or while it waits, since waiting is not work of this process. A request
+   * that has waited must `enter` again, because any number may end their wait at the same time. Does nothing if it is
+   * not counted.
    */
   leave(request: Countable): void {
     if (request.isCounted !== true) return;
@@ -88,9 +96,9 @@ export class LoadLimit {
   }
 
   /**
-   * Does not count a request while it waits for a verification, which the verification queue limits itself. Afterwards it counts
-   * again if the limit allows. It is answered in any case, since the expensive part is done, and only as many a second get
-   * there as verifications end. A refusal is no work.
+   * Does not count a request while it waits for a verification, which the verification queue limits itself. Afterwards
+   * it counts again if the limit allows. It is answered in any case, since the expensive part is done, and only as many
+   * a second get there as verifications end. A refusal is no work.
    */
   async waitUncounted<Outcome>(
     request: Countable,
@@ -104,7 +112,7 @@ export class LoadLimit {
   }
 }
 
-/** How late timers fire, in milliseconds, as a moving mean over about a second: how long a request waits before it is read. */
+/** How late timers fire, in milliseconds, a moving mean of about a second: how long a request waits to be read. */
 function watchEventLoop(): { readonly delayMs: number } {
   const eventLoop = { delayMs: 0 };
   let due = performance.now() + CHECK_EVERY_MS;

@@ -9,8 +9,8 @@ const REJECTION_LIMITS = {
 };
 
 /**
- * Delays repeated rejections on one connection: requests that are rejected before they cost anything could otherwise keep
- * every core busy. Tokens, and requests on other connections, are never delayed.
+ * Delays repeated rejections on one connection: requests that are rejected before they cost anything could otherwise
+ * keep every core busy. Tokens, and requests on other connections, are never delayed.
  */
 export class RejectionDelay {
   readonly #limits: typeof REJECTION_LIMITS;

@@ -3,8 +3,9 @@ import type { Caller, RequestOrigin } from '../../../application/ports/caller.ts
 import { type Exchange, signalOfClose } from '../server/exchange.ts';
 
 /**
- * The client behind a response. Its abort signal is made on first use, because most requests never wait. This is a class,
- * because each object literal with a getter has its own hidden class, which doubles the time of garbage collection.
+ * The client behind a response. Its abort signal is made on first use, because most requests never wait. This is a
+ * class, because each object literal with a getter has its own hidden class, which doubles the time of garbage
+ * collection.
  */
 export class ResponseCaller implements Caller, RequestOrigin {
   readonly requestId: string;
@@ -33,8 +34,9 @@ export class ResponseCaller implements Caller, RequestOrigin {
 }
 
 /**
- * What attempts are counted for: an IPv4 address, or the /64 network of an IPv6 address, such as `2001:db8:1:2::/64`. A host
- * can use every address of its /64 network (RFC 4291 section 2.5.4), so a count for each address would limit nothing.
+ * What attempts are counted for: an IPv4 address, or the /64 network of an IPv6 address, such as `2001:db8:1:2::/64`. A
+ * host can use every address of its /64 network (RFC 4291 section 2.5.4), so a count for each address would limit
+ * nothing.
  */
 function networkOf(address: string): string {
   if (!address.includes(':')) return address;

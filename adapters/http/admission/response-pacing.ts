@@ -18,9 +18,10 @@ interface Waiting {
 }
 
 /**
- * Sends few responses in one pass of the event loop, the next ones in the next pass. Each response of a flood brings the
- * next request, and Node.js reads requests from up to 48 times 1,024 sockets before it goes on to its timers and to what
- * threads have signed: without this, a thousand connections that repeat what is refused keep everybody from a token.
+ * Sends few responses in one pass of the event loop, the next ones in the next pass. Each response of a flood brings
+ * the next request, and Node.js reads requests from up to 48 times 1,024 sockets before it goes on to its timers and to
+ * what threads have signed: without this, a thousand connections that repeat what is refused keep everybody from a
+ * token.
  */
 export class ResponsePacing {
   readonly #limits: typeof PACING_LIMITS;

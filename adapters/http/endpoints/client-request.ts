@@ -14,13 +14,13 @@ export type ReadRequest<Read> = (form: Form, head: RequestHead, accepted: Accept
 /** A request that was read, and how its refusal is sent. */
 export interface ClientRequest<Read> {
   readonly value: Read;
-  /** A refused authentication has the challenge of the scheme that was tried (RFC 6749 section 5.2, RFC 6750 section 3). */
+  /** A refusal has the challenge of the scheme that was tried (RFC 6749 section 5.2, RFC 6750 section 3). */
   refuse(refusal: HttpRefusal): void;
 }
 
 /**
- * Reads the form of a client that authenticates (RFC 6749 section 2.3): cheap checks come first. Undefined if it was refused, which is
- * answered then.
+ * Reads the form of a client that authenticates (RFC 6749 section 2.3): cheap checks come first. Undefined if it was
+ * refused, which is answered then.
  *
  * @param secretNames parameters that belong in the body, beside those of client authentication.
  */
@@ -47,7 +47,7 @@ export async function readClientRequest<Read>(
   return { value: request.value, refuse };
 }
 
-/** A client that has used up its budget waits for the next one: otherwise its refusals would cost as much as responses. */
+/** A client without budget waits for the next one: its refusals would cost as much as responses. */
 export function delayed(refusal: HttpRefusal): HttpRefusal {
   return refusal.reason === 'introspections_exhausted' ? { ...refusal, delayMs: 1_000 } : refusal;
 }
@@ -72,7 +72,7 @@ function refuseQuery(
   return names.some((name) => parameters.has(name)) ? httpRefusal('credentials_in_query') : undefined;
 }
 
-/** Refuses what the header decides. If there is a body, it may contain a secret too, which is a different error: see below. */
+/** Refuses what the header decides. A body may contain a secret too, which is another error: see below. */
 function refuseAuthorization({ authorization, hasBody }: RequestHead, accepted: AcceptedWays): HttpRefusal | undefined {
   switch (authorization.kind) {
     case 'absent':
@@ -99,7 +99,10 @@ function challengeOf(authorization: Authorization): string | undefined {
   return authorization.kind === 'present' ? `${authorization.scheme} realm="token endpoint"` : undefined;
 }
 
-/** Some clients send credentials in the header only when they are asked for them (RFC 9110 section 15.5.2), such as `curl --anyauth`. */
+/**
+ * Some clients send credentials in the header only when they are asked for them (RFC 9110 section 15.5.2), such as
+ * `curl --anyauth`.
+ */
 function challengeForNone(reason: HttpReason, { secretInHeader }: AcceptedWays): string | undefined {
   return reason === 'credentials_missing' && secretInHeader ? 'Basic realm="token endpoint"' : undefined;
 }

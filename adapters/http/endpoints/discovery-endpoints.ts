@@ -9,7 +9,7 @@ import { httpRefusal } from '../server/http-refusal.ts';
 import type { Handler } from '../server/koa-application.ts';
 import { AUTHORIZATION_PATH, INTROSPECTION_PATH, KEY_SET_PATH, REVOCATION_PATH, TOKEN_PATH } from './paths.ts';
 
-/** Which caches may store a response: all, or only that of the client whose token was checked (RFC 9111 section 5.2.2). */
+/** Which caches may store a response: all, or only the client's (RFC 9111 section 5.2.2). */
 type Cacheability = 'public' | 'private';
 
 /** The document changes only with the settings. */
@@ -35,8 +35,8 @@ export interface MetadataOptions {
 }
 
 /**
- * `mcp`: the SDKs of the Model Context Protocol use no metadata without an authorization endpoint and PKCE. `oidc`: clients of
- * OpenID Connect look for a document of its own (decision 0311).
+ * `mcp`: the SDKs of the Model Context Protocol use no metadata without an authorization endpoint and PKCE. `oidc`:
+ * clients of OpenID Connect look for a document of its own (decision 0311).
  */
 export const METADATA_COMPATIBILITIES = ['mcp', 'oidc'] as const;
 
@@ -53,7 +53,7 @@ function authenticationAt(
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${endpoint}_${name}`, value]));
 }
 
-/** What the metadata has for a method beside its name. RFC 8414 requires the algorithms of assertions that a client signs. */
+/** What the metadata has for a method. RFC 8414 requires the algorithms of assertions that a client signs. */
 const METADATA_OF_METHOD: Readonly<Record<AuthenticationMethod, object>> = {
   client_secret_post: {},
   client_secret_basic: {},
@@ -62,8 +62,9 @@ const METADATA_OF_METHOD: Readonly<Record<AuthenticationMethod, object>> = {
 };
 
 /**
- * GET /.well-known/oauth-authorization-server: authorization server metadata (RFC 8414 section 2). The document for OpenID
- * Connect has in addition what Discovery 1.0 section 3 requires: no ID token is ever issued, and its endpoint refuses.
+ * GET /.well-known/oauth-authorization-server: authorization server metadata (RFC 8414 section 2). The document for
+ * OpenID Connect has in addition what Discovery 1.0 section 3 requires: no ID token is ever issued, and its endpoint
+ * refuses.
  */
 export function metadataEndpoint(options: MetadataOptions, document: 'oauth' | 'openid'): Handler {
   const { issuer, baseUrl, algorithm, scopes, methods, grants, cacheability, revocation, compatibility = [] } = options;
@@ -100,8 +101,8 @@ export function metadataEndpoint(options: MetadataOptions, document: 'oauth' | '
 }
 
 /**
- * The authorization endpoint that the metadata names for compatibility: refuses every request, and never redirects, since
- * no client has registered a redirect URI (RFC 6749 section 4.1.2.1).
+ * The authorization endpoint that the metadata names for compatibility: refuses every request, and never redirects,
+ * since no client has registered a redirect URI (RFC 6749 section 4.1.2.1).
  */
 export async function authorizationEndpoint(ctx: Exchange): Promise<void> {
   sendRefusal(ctx, httpRefusal('response_type_unsupported'));

@@ -6,8 +6,9 @@ import type { Access, Handler, Route } from '../server/koa-application.ts';
 type Checks = () => readonly HealthCheck[];
 
 /**
- * The routes of the management port. They require no token: bind the port to an address that only operators can reach. Probes of a
- * platform use any name, and learn nothing that helps an attacker; metrics are only for hosts that the port answers.
+ * The routes of the management port. They require no token: bind the port to an address that only operators can reach.
+ * Probes of a platform use any name, and learn nothing that helps an attacker; metrics are only for hosts that the port
+ * answers.
  *
  * @param verificationChecks of what needs no database: to verify tokens, and to publish keys.
  */

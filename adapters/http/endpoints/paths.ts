@@ -5,7 +5,7 @@ const OPENID_NAME = `${WELL_KNOWN}openid-configuration`;
 /** To manage clients, on the management port. */
 export const CLIENTS_PATH = '/clients';
 export const TOKEN_PATH = '/oauth2/token';
-/** What a client is often set to in place of it. The log has these paths, which others have not: a path may contain a secret. */
+/** What clients are often set to in place of it. The log has these paths, and no others: one may contain a secret. */
 export const MISTAKEN_TOKEN_PATHS: readonly string[] = [
   '/oauth2/token/',
   '/oauth2/tokens',
@@ -19,14 +19,17 @@ export const REVOCATION_PATH = '/oauth2/revoke';
 export const KEY_SET_PATH = '/oauth2/jwks';
 export const AUTHORIZATION_PATH = '/oauth2/authorize';
 
-/** The route's path. RFC 8414 section 3: the well-known path comes before the path of the issuer. An issuer that is not a URL has no path. */
+/**
+ * The route's path. RFC 8414 section 3: the well-known path comes before the path of the issuer. An issuer that is not
+ * a URL has no path.
+ */
 export function metadataPath(issuer: string): string {
   return `${METADATA_NAME}${pathOf(issuer)}`;
 }
 
 /**
- * The route's path of the document for OpenID Connect: behind the issuer (OpenID Connect Discovery 1.0 section 4), without the path of the
- * base URL, which every other route has as an alias.
+ * The route's path of the document for OpenID Connect: behind the issuer (OpenID Connect Discovery 1.0 section 4),
+ * without the path of the base URL, which every other route has as an alias.
  */
 export function openIdPath(issuer: string, baseUrl: string): string {
   const [path, base] = [pathOf(issuer), pathOf(baseUrl)];

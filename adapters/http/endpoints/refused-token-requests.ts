@@ -6,8 +6,8 @@ import { isHttpReason } from '../server/http-reasons.ts';
 import { pathOf, TOKEN_PATH } from './paths.ts';
 
 /**
- * Records each token request that got no token for a reason of HTTP: it was malformed, too much, or met a fault. The use
- * case has recorded what it decided itself, so each request is recorded once. Runs for refused requests only.
+ * Records each token request that got no token for a reason of HTTP: it was malformed, too much, or met a fault. The
+ * use case has recorded what it decided itself, so each request is recorded once. Runs for refused requests only.
  */
 export function recordRefusedTokenRequests(auditLog: AuditLog, clock: Clock, baseUrl: string) {
   const paths = [TOKEN_PATH, pathOf(baseUrl) + TOKEN_PATH];
@@ -30,7 +30,7 @@ function isOfAuditLog(fault: unknown): boolean {
   return fault instanceof DependencyUnavailable && fault.dependency === 'audit log';
 }
 
-/** A request that was refused before its route was matched has only the target as it was sent, which may be malformed. */
+/** A request that was refused before it had a route has only the target as it was sent, which may be malformed. */
 function isTokenRequest({ method, state, req: { url = '' } }: Exchange, paths: readonly string[]): boolean {
   return method === 'POST' && paths.includes(state.route ?? url.split('?', 1)[0] ?? '');
 }

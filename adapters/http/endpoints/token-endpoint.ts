@@ -13,7 +13,10 @@ import { readClientRequest } from './client-request.ts';
 
 export interface TokenEndpointParts extends TokenRequestSettings {
   readonly issueToken: IssueToken;
-  /** When responses have `scope`. RFC 6749 section 5.1 requires it where it differs from what was requested, which never happens here. */
+  /**
+   * When responses have `scope`. RFC 6749 section 5.1 requires it where it differs from what was requested, which never
+   * happens here.
+   */
   readonly responseScope?: 'requested' | 'always';
 }
 
@@ -31,7 +34,10 @@ export function tokenEndpoint(parts: TokenEndpointParts): Handler {
   };
 }
 
-/** A client that sends a credential, or any JWT, as a scope or a resource too does not get it back: descriptions end in the logs of clients. */
+/**
+ * A client that sends a credential, or any JWT, as a scope or a resource too does not get it back: descriptions end in
+ * the logs of clients.
+ */
 function withoutSecret(refusal: HttpRefusal, { credentials, beside, scope = '', resources }: SentRequest): HttpRefusal {
   const { shown } = refusal;
   if (shown === undefined) return refusal;

@@ -5,7 +5,7 @@ import type { Handler, Route } from '../server/koa-application.ts';
 
 type LocationFieldOrder = 'declared' | 'alphabetical';
 
-/** GET /v1/locations/{code}: the example resource. The code is compared as it is in the path, without percent-decoding. */
+/** GET /v1/locations/{code}: the example resource. The code is compared as it is sent. */
 export function locationRoute(places: readonly Location[], order: LocationFieldOrder): Route {
   const byCode = new Map(places.map((place) => [place.code, place]));
   const handler: Handler = async (ctx) => {

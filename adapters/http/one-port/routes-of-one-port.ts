@@ -2,8 +2,8 @@ import type { Access, Route } from '../server/koa-application.ts';
 import type { OperatorAccess } from '../server/operator-access.ts';
 
 /**
- * The routes of the management port as the public one has them: everybody learns from probes whether the service is alive and ready, and the
- * operator alone why not, and everything else. Without an operator's token, nobody does.
+ * The routes of the management port as the public one has them: everybody learns from probes whether the service is
+ * alive and ready, and the operator alone why not, and everything else. Without an operator's token, nobody does.
  */
 export function routesOfOnePort(management: readonly Route[]): readonly Route[] {
   const operator = management.map(({ access }) => access).find(isOfOperator);

@@ -9,8 +9,8 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * The client id and secret of `Basic` credentials (`client_secret_basic`), or why they are refused. The body may repeat the
- * client id, and must not use another method (RFC 6749 section 2.3).
+ * The client id and secret of `Basic` credentials (`client_secret_basic`), or why they are refused. The body may repeat
+ * the client id, and must not use another method (RFC 6749 section 2.3).
  */
 export function readBasicCredentials(encoded: string, parameter: ReadParameter): Result<SecretCredentials, HttpReason> {
   if ([...ASSERTION_PARAMETERS, 'client_secret'].some(parameter)) return failure('credentials_repeated');
@@ -24,9 +24,9 @@ export function readBasicCredentials(encoded: string, parameter: ReadParameter):
 }
 
 /**
- * Base64 of the id and the secret, each form-encoded, with a colon between (RFC 6749 section 2.3.1, RFC 7617 section 2);
- * undefined if it is malformed. They are split at the first colon and decoded afterwards, so an encoded colon belongs to the
- * id or the secret.
+ * Base64 of the id and the secret, each form-encoded, with a colon between (RFC 6749 section 2.3.1, RFC 7617 section
+ * 2); undefined if it is malformed. They are split at the first colon and decoded afterwards, so an encoded colon
+ * belongs to the id or the secret.
  */
 function decodeCredentials(credentials: string): SecretCredentials | undefined {
   // Buffer.from skips what is not base64. Two readers of one header must not see different secrets.

@@ -13,19 +13,19 @@ export interface Network {
 export type ClientAddress = (request: IncomingMessage) => string;
 
 /**
- * What each hop says about the hop before it, the latest first, parsed when it is asked for: undefined where it names no address, null in an
- * empty element.
+ * What each hop says about the hop before it, the latest first, parsed when it is asked for: undefined where it names
+ * no address, null in an empty element.
  */
 type Claims = Generator<string | undefined | null>;
 
-/** How many entries of a header are read, from its end. Nobody's list makes a request expensive before it is admitted. */
+/** How many entries of a header are read, from its end: no list makes a request expensive before it is admitted. */
 const HOPS_MAX = 20;
 
 /**
- * Finds the client behind trusted proxies by `X-Forwarded-For`. Every hop appends the address that it was called from, and a
- * client can send such a header itself, so the list is read from its end: the first address that is not trusted is the client. Where a
- * hop names no address, that hop counts as the client; if all entries that are read are trusted, the last of them does. No other
- * header is read, such as `Forwarded` (RFC 7239).
+ * Finds the client behind trusted proxies by `X-Forwarded-For`. Every hop appends the address that it was called from,
+ * and a client can send such a header itself, so the list is read from its end: the first address that is not trusted
+ * is the client. Where a hop names no address, that hop counts as the client; if all entries that are read are trusted,
+ * the last of them does. No other header is read, such as `Forwarded` (RFC 7239).
  */
 export function clientAddressBehind(trusted: readonly Network[]): ClientAddress {
   const isTrusted = withinNetworks(trusted);

@@ -48,7 +48,10 @@ export async function readForm(ctx: Exchange): Promise<Result<Form, HttpReason>>
   return /[\u0080-\uffff]/.test(texts) ? failure('content_type_unsupported') : form;
 }
 
-/** Receives a body of at most so many bytes, which the request has. Its header fields are dropped meanwhile, all but the Authorization. */
+/**
+ * Receives a body of at most so many bytes, which the request has. Its header fields are dropped meanwhile, all but the
+ * Authorization.
+ */
 export async function receiveBody(
   ctx: Exchange,
   maxBytes: number,
@@ -57,7 +60,8 @@ export async function receiveBody(
   const { contentLength } = head;
   // A client that waits for it is asked for the body only now (RFC 9110 section 10.1.1).
   if (ctx.get('Expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
-  // A slow upload occupies its connection and nothing else. Most bodies come with the header fields, and have arrived by now.
+  // A slow upload occupies its connection and nothing else. Most bodies come with the header fields, and have arrived
+  // by now.
   const isUpload = ctx.req.readableLength < (contentLength || Number.POSITIVE_INFINITY);
   if (isUpload) load.leave(ctx.state);
   dropHead(ctx, ctx.state.head.authorization);
@@ -85,9 +89,9 @@ function isForm(contentType: string): boolean {
 }
 
 /**
- * Reads a body, or resolves with undefined as soon as it is longer than `maxBytes`; the rest is then discarded as it arrives.
- * Rejects if the request ends early. Most bodies come in one piece. Others are copied into one buffer, which grows with
- * what arrives: a chunk of one byte needs over a hundred, and a declared length costs the sender nothing.
+ * Reads a body, or resolves with undefined as soon as it is longer than `maxBytes`; the rest is then discarded as it
+ * arrives. Rejects if the request ends early. Most bodies come in one piece. Others are copied into one buffer, which
+ * grows with what arrives: a chunk of one byte needs over a hundred, and a declared length costs the sender nothing.
  */
 function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
@@ -133,9 +137,9 @@ function decodeForm(body: Buffer): Result<Form, HttpReason> {
 }
 
 /**
- * Parses application/x-www-form-urlencoded (WHATWG URL section 5.1) into flat values. Broken percent-encoding, bytes that
- * are not UTF-8 and repeated names (except `resource`) are refused instead of repaired: otherwise two parsers of one request could see
- * different credentials. Brackets and dots in a name have no meaning.
+ * Parses application/x-www-form-urlencoded (WHATWG URL section 5.1) into flat values. Broken percent-encoding, bytes
+ * that are not UTF-8 and repeated names (except `resource`) are refused instead of repaired: otherwise two parsers of
+ * one request could see different credentials. Brackets and dots in a name have no meaning.
  */
 export function parseForm(text: string): Result<Form, HttpReason> {
   const pairs = text.split('&').filter((pair) => pair !== '');

@@ -7,7 +7,7 @@ import type { Form } from './form.ts';
 import type { RequestHead } from './request-head.ts';
 import { type AcceptedWays, isBearer, readClientCredentials } from './token-request.ts';
 
-/** An introspection request as it was sent (RFC 7662 section 2.1), without its caller. `token_type_hint` changes nothing. */
+/** An introspection request (RFC 7662 section 2.1) without its caller. `token_type_hint` changes nothing. */
 export type SentIntrospection = Omit<IntrospectionRequest, 'caller'>;
 
 /** A revocation request as it was sent (RFC 7009 section 2.1), without its caller. */

@@ -4,8 +4,9 @@ import { isIPv4, isIPv6 } from 'node:net';
 export type HostCheck = (host: string | undefined) => boolean;
 
 /**
- * Accepts names of the loopback interface, IP addresses and these names, with any port. A page of an attacker whose own name resolves to
- * this machine (DNS rebinding) makes a browser send that name, and could otherwise read what a browser of the operator can reach.
+ * Accepts names of the loopback interface, IP addresses and these names, with any port. A page of an attacker whose own
+ * name resolves to this machine (DNS rebinding) makes a browser send that name, and could otherwise read what a browser
+ * of the operator can reach.
  */
 export function ownHosts(names: readonly string[]): HostCheck {
   const own = new Set(['localhost', ...names.map((name) => name.toLowerCase())]);

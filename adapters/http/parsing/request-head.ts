@@ -47,7 +47,8 @@ const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
 const AUTHORIZATION = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64})(?: +(\S.*))?$/;
 
 /**
- * Whether these fields, of a head or behind a body, are too many or too large. If too many, Node.js may have dropped some.
+ * Whether these fields, of a head or behind a body, are too many or too large. If too many, Node.js may have dropped
+ * some.
  */
 export function areTooLarge(fields: readonly string[]): boolean {
   if (fields.length > 2 * HEADER_FIELDS.max) return true;
@@ -57,8 +58,8 @@ export function areTooLarge(fields: readonly string[]): boolean {
 }
 
 /**
- * Reads the head of a request, once, or says why it is refused: Node's parser accepts requests that RFC 9112 forbids, and
- * a proxy in front that reads such a request in another way could be used to smuggle one past it.
+ * Reads the head of a request, once, or says why it is refused: Node's parser accepts requests that RFC 9112 forbids,
+ * and a proxy in front that reads such a request in another way could be used to smuggle one past it.
  */
 export function readRequestHead(request: IncomingMessage): Result<RequestHead, HttpReason> {
   const { rawHeaders } = request;
@@ -80,9 +81,9 @@ export function readRequestHead(request: IncomingMessage): Result<RequestHead, H
 }
 
 /**
- * Lets go of the header fields of a request, and of those behind its body. Node.js keeps them until the response is sent
- * and the body has arrived, and many small ones need ten times their bytes. There is no method for it, but Node.js lets
- * these properties be assigned, and reads none of them again.
+ * Lets go of the header fields of a request, and of those behind its body. Node.js keeps them until the response is
+ * sent and the body has arrived, and many small ones need ten times their bytes. There is no method for it, but Node.js
+ * lets these properties be assigned, and reads none of them again.
  */
 export function releaseHeaderFields(request: IncomingMessage): void {
   request.rawHeaders = [];

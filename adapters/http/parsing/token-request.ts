@@ -58,7 +58,7 @@ export function acceptedWays({ methods, audienceParameter, grants }: TokenReques
 /** A token request as it was sent, without its caller. */
 export type SentRequest = Omit<TokenRequest, 'caller'>;
 
-/** An empty parameter counts as absent (RFC 6749 section 3.2). Two authentication methods at once are an error (section 2.3). */
+/** An empty parameter is absent (RFC 6749 section 3.2). Two authentication methods are an error (section 2.3). */
 export function readTokenRequest(
   { parameters, resources }: Form,
   { authorization }: RequestHead,
@@ -114,7 +114,7 @@ function ofClient(presented: Presented): ReadCredentials {
   return presented.ok ? success({ credentials: presented.value }) : presented;
 }
 
-/** The assertion that is the grant, and beside it what authenticates the client, if it sends that too (RFC 7521 section 4.1). */
+/** The assertion that is the grant, and what authenticates the client beside it, if anything (RFC 7521 section 4.1). */
 function readGrant(parameter: ReadParameter, hasHeader: boolean, presented: Presented): ReadCredentials {
   const assertion = parameter('assertion');
   if (assertion === undefined) return failure('grant_assertion_missing');
@@ -126,7 +126,7 @@ function readGrant(parameter: ReadParameter, hasHeader: boolean, presented: Pres
   return success({ credentials, ...(authenticates && presented.ok && { beside: presented.value }) });
 }
 
-/** The resources with that of the parameter `audience`, which other providers have in the place of `resource` (RFC 8707). */
+/** The resources with that of `audience`, which other providers have in the place of `resource` (RFC 8707). */
 function withAudience(
   resources: readonly string[],
   audience: string | undefined,

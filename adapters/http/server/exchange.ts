@@ -73,10 +73,11 @@ export interface ExchangeParts extends ParserErrorParts {
  * | has a response | no | logged; a refusal beyond 20 a second on its connection waits (`RejectionDelay`) |
  * | is ready | no | one of 64 of its kind in this pass of the event loop: sent; otherwise in the next one (`ResponsePacing`) |
  *
- * What holds, with its test in tests/adapters/http/connections.test.ts: no more requests count than `LoadLimit.max` when one enters
- * ("admits requests up to the limit, and one more for each that leaves"); a request counts once and leaves once ("counts a request
- * once, however often it leaves, …"); what waits holds no header fields ("is counted, and holds no header fields"), and has a bound,
- * at which the response is sent at once and ends its connection ("is answered at once and closed", "is sent at once and ends its connection").
+ * What holds, with its test in tests/adapters/http/connections.test.ts: no more requests count than `LoadLimit.max`
+ * when one enters ("admits requests up to the limit, and one more for each that leaves"); a request counts once and
+ * leaves once ("counts a request once, however often it leaves, …"); what waits holds no header fields ("is counted,
+ * and holds no header fields"), and has a bound, at which the response is sent at once and ends its connection ("is
+ * answered at once and closed", "is sent at once and ends its connection").
  *
  * @param uncounted paths that the load limit does not count.
  */
@@ -143,7 +144,7 @@ function readHead(ctx: Exchange): boolean {
   return head.ok;
 }
 
-/** Answers with the refusal. All cases of `invalid_client` that depend on a registration look the same, without a description. */
+/** Answers with the refusal. What depends on a registration looks the same, without a description. */
 export function sendRefusal(ctx: Exchange, refusal: HttpRefusal): void {
   ctx.state.refusal = refusal;
   const { status, retryAfter }: ErrorResponse = RESPONSES[refusal.code];
@@ -154,8 +155,8 @@ export function sendRefusal(ctx: Exchange, refusal: HttpRefusal): void {
 }
 
 /**
- * Aborted when the connection closes before this response was sent: the client has disconnected. Not after it, since the reason
- * of each abort is an error with a stack trace, which cost an assertion 2 % of its time.
+ * Aborted when the connection closes before this response was sent: the client has disconnected. Not after it, since
+ * the reason of each abort is an error with a stack trace, which cost an assertion 2 % of its time.
  */
 export function signalOfClose(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
@@ -167,7 +168,10 @@ export function signalOfClose(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** The one place that turns a fault into 500 or 503, unless Node's parser refused the request or the client has disconnected. */
+/**
+ * The one place that turns a fault into 500 or 503, unless Node's parser refused the request or the client has
+ * disconnected.
+ */
 function answerFault(ctx: Exchange, fault: unknown): void {
   const byParser = parserRefusalOf(ctx.req);
   if (byParser !== undefined) {
@@ -180,7 +184,7 @@ function answerFault(ctx: Exchange, fault: unknown): void {
   }
 }
 
-/** The longest Retry-After when no slot was free, in seconds. It is random, so that clients do not all return at once. */
+/** The longest Retry-After without a free slot, in seconds. It is random: clients do not all return at once. */
 const RETRY_AFTER_SECONDS_MAX = 10;
 
 function refusalOfFault(fault: unknown): HttpRefusal {

@@ -35,7 +35,7 @@ export const ADMIN_API_REASONS = {
   secret_missing: { code: 'conflict', description: 'the client is locked and has no secret: put a document with one' },
 } as const satisfies Record<string, ReasonRow>;
 
-/** The reasons of refusals that adapters/http decides, and of those that a fault becomes. Sources of the codes: see RESPONSES. */
+/** The reasons of refusals that adapters/http decides, and of faults. Sources of the codes: see RESPONSES. */
 export const HTTP_REASONS = {
   request_malformed: { code: 'invalid_request', description: 'the request is not well-formed HTTP/1.1' },
   host_malformed: { code: 'invalid_request', description: 'HTTP/1.1 asks for exactly one Host header' },

@@ -13,7 +13,11 @@ export interface ErrorResponse {
   readonly error: string;
 }
 
-/** The one table that maps a code to its status and header fields. Sources: RFC 6749 sections 4.1.2.1 and 5.2, RFC 8628 section 3.5, RFC 8707 section 2, RFC 6750 section 3.1, RFC 9110 section 15, RFC 6585 sections 3 and 4, RFC 7591 section 3.2.2. */
+/**
+ * The one table that maps a code to its status and header fields. Sources: RFC 6749 sections 4.1.2.1 and 5.2, RFC 8628
+ * section 3.5, RFC 8707 section 2, RFC 6750 section 3.1, RFC 9110 section 15, RFC 6585 sections 3 and 4, RFC 7591
+ * section 3.2.2.
+ */
 export const RESPONSES = {
   invalid_request: { status: 400, error: 'invalid_request' },
   unsupported_grant_type: { status: 400, error: 'unsupported_grant_type' },

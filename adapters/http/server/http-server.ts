@@ -17,11 +17,14 @@ export const HTTP_TIMEOUTS = {
   requestMs: 15_000,
   /** Between two requests on a connection; longer than the usual 60 s of load balancers, which then close first. */
   keepAliveMs: 65_000,
-  /** For a response of which the client reads nothing, while it sends nothing. Checked that often: the connection ends before twice as long. */
+  /**
+   * For a response of which the client reads nothing, while it sends nothing. Checked that often: the connection ends
+   * before twice as long.
+   */
   unreadMs: 30_000,
   /**
-   * How long a connection waits for its client before it gives way to a new one: without a request, with one that has begun to arrive, and of a
-   * client that was served, so that no good client notices a flood.
+   * How long a connection waits for its client before it gives way to a new one: without a request, with one that has
+   * begun to arrive, and of a client that was served, so that no good client notices a flood.
    */
   idleMs: { stranger: 1_000, begun: 2_000, served: 10_000 },
   /** How often the limits of the header section and of the request are checked. */
@@ -30,7 +33,7 @@ export const HTTP_TIMEOUTS = {
 
 export type HttpTimeouts = Readonly<typeof HTTP_TIMEOUTS>;
 
-/** Beyond that, a connection that has been idle for long gives way. There are fewer where memory or open files are scarce. */
+/** Beyond that, one that has been idle for long gives way. Fewer where memory or open files are scarce. */
 export const CONNECTIONS_MAX = 10_000;
 
 /** Milliseconds after which a connection without a first byte is destroyed when the server closes. */
@@ -62,10 +65,11 @@ export interface HttpServerParts extends ApplicationParts {
 }
 
 /**
- * The application on a port. Every response has the application's own form, and no request is lost when the server closes.
- * A connection has one request at a time. If a client sends another one before the response (RFC 9112 section 9.3.2, pipelining), that
- * response is the last one and closes the connection; at a third one it is closed at once. What waits could otherwise hold any amount of
- * memory. The socket is read meanwhile, since a socket that is not read does not tell that the client has disconnected.
+ * The application on a port. Every response has the application's own form, and no request is lost when the server
+ * closes. A connection has one request at a time. If a client sends another one before the response (RFC 9112 section
+ * 9.3.2, pipelining), that response is the last one and closes the connection; at a third one it is closed at once.
+ * What waits could otherwise hold any amount of memory. The socket is read meanwhile, since a socket that is not read
+ * does not tell that the client has disconnected.
  *
  * | a connection | is in | goes on |
  * |---|---|---|
@@ -76,19 +80,20 @@ export interface HttpServerParts extends ApplicationParts {
  * | has a request without a response | #connections, `response` | the response is sent; an error of the parser is answered (parser-errors.ts) |
  * | has a further request before that (`isRefused`) | as before | closed behind the response, or at the next request |
  *
- * What holds, with its test in tests/adapters/http/connections.test.ts: both maps together have `connectionsMax` at most ("closes the
- * connection that has been idle longest for a new one"); a connection has one request in the application ("none of them begins");
- * once retired, each response closes its connection ("accepts requests during the grace time of a planned shutdown, …"); no caller that
- * has connected is reset by a close ("answer the callers that have connected when the server closes, …").
+ * What holds, with its test in tests/adapters/http/connections.test.ts: both maps together have `connectionsMax` at
+ * most ("closes the connection that has been idle longest for a new one"); a connection has one request in the
+ * application ("none of them begins"); once retired, each response closes its connection ("accepts requests during the
+ * grace time of a planned shutdown, …"); no caller that has connected is reset by a close ("answer the callers that
+ * have connected when the server closes, …").
  */
 export class HttpServer {
   readonly #server: Server;
   readonly #sockets: ListeningSockets;
   readonly #handle: RequestHandler;
   readonly #connections = new Map<Duplex, Connection>();
-  /** The connections in a handshake, which count too, by their addresses: Node.js does not say which socket a TLSSocket was. */
+  /** Connections in a handshake, by their addresses: Node.js does not say which socket a TLSSocket was. */
   readonly #handshakes = new Map<string, Socket>();
-  /** The connections that wait for their client, the longest first. A request that has arrived may still be among the begun ones. */
+  /** Connections that wait for their client, the longest first. An arrived request may be among the begun ones. */
   readonly #idle = {
     stranger: new Map<Socket, Idle>(),
     begun: new Map<Socket, Idle>(),
@@ -106,7 +111,8 @@ export class HttpServer {
     };
     this.#handle = createApplication({ ...parts, onServed }).callback();
     this.#connectionsMax = connectionsMax;
-    // With TLS, each connection that takes the place of another costs a handshake and its memory: 2,000 took 317 instead of 283 MB.
+    // With TLS, each connection that takes the place of another costs a handshake and its memory: 2,000 took 317
+    // instead of 283 MB.
     this.#idleMs = tls === undefined ? timeouts.idleMs : { ...timeouts.idleMs, begun: Infinity };
     const options = {
       headersTimeout: timeouts.headersMs,
@@ -121,8 +127,9 @@ export class HttpServer {
     // Further fields are refused by Node.js, or before 22.23 and 24.21 dropped without a word: one more than the limit
     // shows that there were too many.
     this.#server.maxHeadersCount = HEADER_FIELDS.max + 1;
-    // Node calls this when an idle connection has to end, and when nothing was sent, received or read by the client for `unreadMs`.
-    // A request whose response is not ready does not depend on the client, and may wait longer, for a database for example.
+    // Node calls this when an idle connection has to end, and when nothing was sent, received or read by the client for
+    // `unreadMs`. A request whose response is not ready does not depend on the client, and may wait longer, for a
+    // database for example.
     this.#server.setTimeout(timeouts.unreadMs, (socket: Socket) => {
       const isWaiting = socket.writableLength === 0 && this.#connections.get(socket)?.response !== undefined;
       if (!isWaiting) socket.destroy();
@@ -175,12 +182,12 @@ export class HttpServer {
     };
   }
 
-  /** Resolves with the address when the server accepts connections. Throws the system's error if the port is not available. */
+  /** Resolves with the address when it accepts connections. Throws the system's error if the port is not available. */
   listen(options: ListenOptions): Promise<AddressInfo> {
     return this.#sockets.open(options);
   }
 
-  /** From now on each response closes its connection: clients reconnect elsewhere. New connections are still accepted. */
+  /** Each response closes its connection from now on: clients reconnect elsewhere. New connections are accepted. */
   retire(): void {
     this.#retired = true;
     for (const { response } of this.#connections.values()) {
@@ -189,8 +196,9 @@ export class HttpServer {
   }
 
   /**
-   * Accepts the callers that have connected and no more, closes idle connections and waits for the others. After `drainMs`, calls `endWaits`, which
-   * ends what requests still wait for; a second later answers the remaining ones with 503 and ends their connections.
+   * Accepts the callers that have connected and no more, closes idle connections and waits for the others. After
+   * `drainMs`, calls `endWaits`, which ends what requests still wait for; a second later answers the remaining ones
+   * with 503 and ends their connections.
    */
   async close(drainMs: number, endWaits: () => void): Promise<void> {
     this.retire();
@@ -207,7 +215,8 @@ export class HttpServer {
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(request.socket);
-    // The parser goes on to the end of what was read from a socket, even if it is closed: 64 KiB, at 1 µs for each request.
+    // The parser goes on to the end of what was read from a socket, even if it is closed: 64 KiB, at 1 µs for each
+    // request.
     if (connection === undefined || request.socket.destroyed) return;
     const before = connection.response;
     if (before !== undefined && !mayBeFollowed(before)) {
@@ -288,7 +297,8 @@ export class HttpServer {
   }
 
   #shakeHands(socket: Socket): void {
-    // The further sockets of a shared port leave this to their user: a client that ends within its handshake is disconnected.
+    // The further sockets of a shared port leave this to their user: a client that ends within its handshake is
+    // disconnected.
     socket.allowHalfOpen = false;
     const connection = connectionOf(socket);
     this.#handshakes.set(connection, socket);
@@ -303,7 +313,7 @@ export class HttpServer {
     this.#handshakes.delete(connection);
   }
 
-  /** Node counts a connection without a first byte as busy. Bytes that were sent before the close have been read by now. */
+  /** Node counts a connection without a byte as busy. What was sent before the close has been read by now. */
   #destroySilent(): void {
     for (const socket of this.#handshakes.values()) socket.destroy();
     for (const { socket } of this.#connections.values()) if (socket.bytesRead === 0) socket.destroy();
@@ -314,7 +324,10 @@ function connectionOf({ remoteAddress, remotePort, localAddress, localPort }: So
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }
 
-/** Whether the next request on its connection may begin. The client may have all of a response that is not sent to its end for us. */
+/**
+ * Whether the next request on its connection may begin. The client may have all of a response that is not sent to its
+ * end for us.
+ */
 function mayBeFollowed(response: ServerResponse): boolean {
   return response.writableEnded && response.shouldKeepAlive && response.getHeader('Connection') !== 'close';
 }

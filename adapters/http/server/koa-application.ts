@@ -16,7 +16,7 @@ type Method = (typeof METHODS)[number];
 /** Answers a request that has access to its route. */
 export type Handler = (ctx: Exchange) => Promise<void>;
 
-/** Who has access: everyone, the bearer of a valid token that holds these scopes, or the operator. There is no default. */
+/** Who has access: everyone, the bearer of a token with these scopes, or the operator. There is no default. */
 export type Access =
   | { readonly kind: 'public' }
   | BearerAccess
@@ -42,8 +42,8 @@ export interface Route {
   readonly aliases?: readonly string[];
   readonly access: Access;
   /**
-   * A probe is answered under every name, although the port has names of its own. And the load limit neither counts nor refuses it, so
-   * that a flood does not restart a service that answers.
+   * A probe is answered under every name, although the port has names of its own. And the load limit neither counts nor
+   * refuses it, so that a flood does not restart a service that answers.
    */
   readonly isProbe?: true;
   readonly methods: Readonly<Partial<Record<Method, Handler>>>;
@@ -59,13 +59,13 @@ export interface ApplicationParts extends ExchangeParts {
   readonly authorizeRequest: AuthorizeRequest;
   /** Who may learn that a path has no route: by default the bearer of a valid token. */
   readonly otherPaths?: Access | undefined;
-  /** Paths without a route that are often called in place of another one, which the log names. The response is the same. */
+  /** Paths without a route that are often called, which the log names. The response is the same. */
   readonly mistakenPaths?: ReadonlyMap<string, string>;
   /** Paths that begin with this are public: everyone may learn which of them have no route. */
   readonly publicPrefix?: string | undefined;
   /** By default every host is answered. */
   readonly answersHost?: HostCheck;
-  /** Called with errors outside of a response's own handling, such as a connection that broke while the response was sent. */
+  /** Called with errors outside of a response's handling, such as a connection that broke meanwhile. */
   readonly onFault: (fault: ConnectionFault) => void;
 }
 
@@ -122,7 +122,7 @@ async function admits(
   return isAdmitted;
 }
 
-/** The Host field, or the authority of a request target in absolute form, which comes first (RFC 9112 section 3.2.2). */
+/** The Host field, or before it the authority of a target in absolute form (RFC 9112 section 3.2.2). */
 function hostOf({ req }: Exchange): string | undefined {
   const [, authority] = /^[a-z]+:\/\/([^/?#]*)/i.exec(req.url ?? '') ?? [];
   return authority ?? req.headers.host;

@@ -6,14 +6,15 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** Whether other sockets, of this process and of others, may listen on the same port. The system distributes the connections. */
+  /** Whether other sockets may listen on the same port. The system distributes the connections. */
   readonly reusePort?: boolean;
 }
 
 /**
- * Node.js accepts one connection from each socket in each iteration of its event loop, and an iteration under load takes
- * milliseconds. With this many sockets, hundreds of callers that connect at the same time do not wait for each other. Beside a flood on
- * 300 connections, 20 new callers had their token after 0.08 s, with one socket after 0.24 s (26 November 2026, medians of ten pairs).
+ * Node.js accepts one connection from each socket in each iteration of its event loop, and an iteration under load
+ * takes milliseconds. With this many sockets, hundreds of callers that connect at the same time do not wait for each
+ * other. Beside a flood on 300 connections, 20 new callers had their token after 0.08 s, with one socket after 0.24 s
+ * (26 November 2026, medians of ten pairs).
  */
 const SOCKETS_OF_A_SHARED_PORT = 32;
 
@@ -31,7 +32,7 @@ export class ListeningSockets {
     this.#lastCallersMs = lastCallersMs;
   }
 
-  /** Resolves with the address when all of them listen. Otherwise rejects with the system's error, and leaves none open. */
+  /** Resolves with the address when all listen. Otherwise rejects with the system's error, and leaves none open. */
   async open({ host, port, reusePort = false }: ListenOptions): Promise<AddressInfo> {
     const options = { host, port, reusePort };
     const address = await listen(this.#server, options);
@@ -59,7 +60,10 @@ export class ListeningSockets {
     await Promise.all(closed);
   }
 
-  /** The system resets the connections that wait when a socket closes. Close the sockets as soon as this resolves: none waits then. */
+  /**
+   * The system resets the connections that wait when a socket closes. Close the sockets as soon as this resolves: none
+   * waits then.
+   */
   async acceptLastCallers(): Promise<void> {
     let accepted = true;
     const onConnection = () => {

@@ -7,9 +7,9 @@ import { httpRefusal } from './http-refusal.ts';
 const CHALLENGES = ['Basic realm="management", charset="UTF-8"', 'Bearer realm="management"'];
 
 /**
- * Access with the operator's token, which is sent as a bearer token (RFC 6750 section 2.1), or as the password of `Basic` credentials
- * with any user name (RFC 7617), so that a browser can ask for it. Guesses are not slowed down: the token has at least
- * 32 characters, and a brake would keep the operator out while somebody guesses.
+ * Access with the operator's token, which is sent as a bearer token (RFC 6750 section 2.1), or as the password of
+ * `Basic` credentials with any user name (RFC 7617), so that a browser can ask for it. Guesses are not slowed down: the
+ * token has at least 32 characters, and a brake would keep the operator out while somebody guesses.
  */
 export class OperatorAccess {
   readonly #digest: Buffer;

@@ -45,14 +45,15 @@ const REASONS: Readonly<Record<string, HttpReason>> = {
 
 const refusedByParser = new WeakMap<IncomingMessage, HttpRefusal>();
 
-/** The refusal behind an error of Node's HTTP parser while this request was read, such as a body that arrived too slowly. */
+/** The refusal behind an error of Node's parser while this request was read, such as of a slow body. */
 export function parserRefusalOf(request: IncomingMessage): HttpRefusal | undefined {
   return refusedByParser.get(request);
 }
 
 /**
- * Answers an error of Node's HTTP parser in the application's own form: JSON, an id and a log line, where Node would send
- * plain text or nothing. Covers malformed requests (400), slow ones (408), large headers (431) and large chunk extensions (413).
+ * Answers an error of Node's HTTP parser in the application's own form: JSON, an id and a log line, where Node would
+ * send plain text or nothing. Covers malformed requests (400), slow ones (408), large headers (431) and large chunk
+ * extensions (413).
  */
 export function answerParserError(
   error: NodeJS.ErrnoException,
@@ -80,7 +81,10 @@ export function answerParserError(
   }
 }
 
-/** Answers CONNECT (RFC 9110 section 9.3.6), for which Node.js hands over a bare socket, with the 401 of a request without a token. */
+/**
+ * Answers CONNECT (RFC 9110 section 9.3.6), for which Node.js hands over a bare socket, with the 401 of a request
+ * without a token.
+ */
 export function refuseTunnel({ socket, rawHeaders }: IncomingMessage, parts: ParserErrorParts): void {
   // Node no longer handles them for this socket.
   for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
@@ -91,8 +95,8 @@ export function refuseTunnel({ socket, rawHeaders }: IncomingMessage, parts: Par
 }
 
 /**
- * Ends a connection when the server cannot wait any longer: with 503 if a request is in progress whose response has not begun,
- * so that its caller gets a response and not a reset.
+ * Ends a connection when the server cannot wait any longer: with 503 if a request is in progress whose response has not
+ * begun, so that its caller gets a response and not a reset.
  */
 export function endConnection({ socket, response }: Connection): void {
   if (response === undefined || response.headersSent || !response.req.complete || !socket.writable) socket.destroy();

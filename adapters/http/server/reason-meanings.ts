@@ -109,7 +109,7 @@ const HTTP_MEANINGS: Readonly<Record<HttpReason, string>> = {
 /** Of all reasons, those of use cases first. */
 export const ALL_MEANINGS: Readonly<Record<AnyReason, string>> = { ...MEANINGS, ...HTTP_MEANINGS };
 
-/** What a reason means, and what to do; empty for an unknown one. @param registrations where they are, so that the advice fits. */
+/** What a reason means, and what to do; empty for an unknown one. @param registrations where they are. */
 export function meaningOf(reason: string, registrations: 'file' | 'database'): string {
   const { [reason as AnyReason]: meaning = '' } = ALL_MEANINGS;
   const isChange = registrations === 'file' && CHANGING_REGISTRATIONS.has(reason as AnyReason);

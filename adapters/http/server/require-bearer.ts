@@ -11,7 +11,7 @@ const MALFORMED = 'Bearer error="invalid_request"';
 /** Decides about a bearer token. */
 export type Authorizer = Pick<AuthorizeRequest, 'execute'>;
 
-/** Whether the request has a valid bearer token that holds the scope. If not, answers with the refusal (RFC 6750 section 3). */
+/** Whether the request has a valid token with the scope. If not, answers with the refusal (RFC 6750 section 3). */
 export async function requireBearer(
   ctx: Exchange,
   authorizeRequest: Authorizer,

@@ -40,7 +40,10 @@ export class MinuteHistory implements RequestCounter {
     return this.#minutes.length;
   }
 
-  /** Counts a token, or a refusal; not those of strangers who ask for unknown paths. Never throws, and takes less than a microsecond. */
+  /**
+   * Counts a token, or a refusal; not those of strangers who ask for unknown paths. Never throws, and takes less than a
+   * microsecond.
+   */
   count({ route, status, reason, duration_ms: milliseconds }: RequestLine): void {
     const isToken = route === TOKEN_PATH && status === 200;
     const isRefusal = reason !== undefined && (route !== 'none' || status >= 500);

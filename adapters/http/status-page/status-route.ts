@@ -13,7 +13,10 @@ const RELOAD_SECONDS = 30;
 /** Throws if the file is missing. */
 const STYLE = readFileSync(new URL('style.css', import.meta.url), 'utf8');
 
-/** Nothing from elsewhere but the one style sheet, no script, no frame around it (Content Security Policy Level 3), and no address in a Referer. */
+/**
+ * Nothing from elsewhere but the one style sheet, no script, no frame around it (Content Security Policy Level 3), and
+ * no address in a Referer.
+ */
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': [

@@ -8,7 +8,7 @@ import {
   type UseOutcome,
 } from '../../../application/ports/used-assertions.ts';
 
-/** How many entries a use looks at, to remove those that have ended: so at most one in a hundred is kept beyond its end. */
+/** How many entries a use looks at, to remove ended ones: at most one in a hundred is kept beyond its end. */
 const LOOKED_AT_PER_USE = 100;
 
 /** The same where the number of entries matters: less than a millisecond. */
@@ -21,8 +21,8 @@ interface Entry {
 }
 
 /**
- * Used assertions in this process's memory, by digests, so that each costs the same, 150 bytes of the heap. Only the clock for
- * durations matters. Each use goes on with a walk through all entries, which removes those that have ended.
+ * Used assertions in this process's memory, by digests, so that each costs the same, 150 bytes of the heap. Only the
+ * clock for durations matters. Each use goes on with a walk through all entries, which removes those that have ended.
  */
 export class InMemoryUsedAssertions implements UsedAssertions {
   readonly #clock: Pick<MonotonicClock, 'now'>;

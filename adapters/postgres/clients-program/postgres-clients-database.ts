@@ -23,7 +23,10 @@ const BEGIN_TABLE = `${BEGIN}; set local lock_timeout = ${PLAN_WAIT_MS}; set loc
 
 const BEGINNINGS = { rows: [BEGIN_ROWS, DEADLINE_MS], table: [BEGIN_TABLE, 2 * PLAN_WAIT_MS] } as const;
 
-/** The database with the table `clients`, for the store that manages them. It connects at the first use, and the table has to exist. */
+/**
+ * The database with the table `clients`, for the store that manages them. It connects at the first use, and the table
+ * has to exist.
+ */
 export async function openClientsDatabase(url: string | (() => string), poolSize = 1) {
   const options = { name: 'client store', poolSize, findTable, begin: BEGINNINGS };
   const { load, ...program } = await openProgramDatabase(url, CLIENTS, options);

@@ -17,16 +17,17 @@ import { USED_ASSERTIONS } from '../tables.ts';
 
 /**
  * What a use has to reach to have ended: the time of the database or that of this replica (the parameter), whichever is
- * behind. So neither of two clocks that jumps ahead ends a use early, and back again an assertion is not accepted twice.
+ * behind. So neither of two clocks that jumps ahead ends a use early, and back again an assertion is not accepted
+ * twice.
  */
 function endedAt(parameter: string): string {
   return `(select least(${NOW}, ${parameter}::bigint))`;
 }
 
 /**
- * Records uses and returns the digests of those that were the first. Parameters: the uses as JSON, the id of this use, and the
- * time of this replica, by which the assertions are valid now. In order, so that two replicas with the same digests do not
- * wait for each other.
+ * Records uses and returns the digests of those that were the first. Parameters: the uses as JSON, the id of this use,
+ * and the time of this replica, by which the assertions are valid now. In order, so that two replicas with the same
+ * digests do not wait for each other.
  */
 const RECORD_USES = {
   name: 'record_uses',
@@ -52,8 +53,8 @@ const DELETE_ENDED = {
 } as const;
 
 /**
- * The number of all uses, and of those of each client that has at least $1. Reads the whole table: a million uses take about a third of a
- * second.
+ * The number of all uses, and of those of each client that has at least $1. Reads the whole table: a million uses take
+ * about a third of a second.
  */
 const COUNT_USES = {
   text: `select client_id as "clientId", pg_catalog.count(*) as "uses" from used_assertions
@@ -124,8 +125,8 @@ export class PostgresUsedAssertions implements UsedAssertions {
   }
 
   /**
-   * Deletes what has ended, in batches, and counts the rest. If the count takes longer than a statement may, the last one and
-   * what this process has added and deleted since are what is known. Throws DependencyUnavailable.
+   * Deletes what has ended, in batches, and counts the rest. If the count takes longer than a statement may, the last
+   * one and what this process has added and deleted since are what is known. Throws DependencyUnavailable.
    */
   async sweep(): Promise<void> {
     for (let deleted = DELETED_AT_ONCE; deleted === DELETED_AT_ONCE; ) {
@@ -187,7 +188,8 @@ function digestOf({ clientId, assertionId }: AssertionUse): string {
 const USES_POOL_SIZE = 4;
 
 /**
- * The store of used assertions; otherwise as `openClientRepository`. It is always ready: without it, other authentication methods work.
+ * The store of used assertions; otherwise as `openClientRepository`. It is always ready: without it, other
+ * authentication methods work.
  */
 export async function openUsedAssertions(options: Omit<ConnectionOptions, 'poolSize'>, clock: Clock, log: DatabaseLog) {
   const table = await openTable('used assertions', USED_ASSERTIONS, { ...options, poolSize: USES_POOL_SIZE }, log);

@@ -9,8 +9,8 @@ import { REVOCATIONS } from '../tables.ts';
 const REVOCATIONS_POOL_SIZE = 4;
 
 /**
- * The table of revoked tokens. It is always ready: without it, tokens are issued. Throws TableUnusable on a standby, which would receive
- * a revocation only later.
+ * The table of revoked tokens. It is always ready: without it, tokens are issued. Throws TableUnusable on a standby,
+ * which would receive a revocation only later.
  */
 export async function openRevocations(options: Omit<ConnectionOptions, 'poolSize'>, log: DatabaseLog) {
   const table = await openTable('revocations', REVOCATIONS, { ...options, poolSize: REVOCATIONS_POOL_SIZE }, log);

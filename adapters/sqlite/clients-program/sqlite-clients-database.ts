@@ -12,8 +12,8 @@ const RETRY_MS = 20;
 const BUSY = 5;
 
 /**
- * The file of the registrations, for the store that manages them. It is opened at the first use, and has to exist. A transaction that
- * changes it locks the whole file: another program waits, and the service reads what was there before.
+ * The file of the registrations, for the store that manages them. It is opened at the first use, and has to exist. A
+ * transaction that changes it locks the whole file: another program waits, and the service reads what was there before.
  */
 export function openClientsFile(path: string): ClientsDatabase {
   const idle: DatabaseSync[] = [];

@@ -29,7 +29,10 @@ const SURPLUS_SECONDS = 2;
 const P99_MS_MAX = 100;
 const NEW_CLIENT_MS_MAX = 2_000;
 
-/** `npm run bench -- attack`: clients, and the memory of the service, during attacks. Returns whether it met all requirements. */
+/**
+ * `npm run bench -- attack`: clients, and the memory of the service, during attacks. Returns whether it met all
+ * requirements.
+ */
 export async function runAttack(options: Options<'attack'>, opened: AsyncDisposableStack): Promise<boolean> {
   print(conditions());
   let passed = true;
@@ -58,7 +61,8 @@ async function runMixed(
   const stored = await hashedSecret(RECOMMENDED_COST);
   const known = registrations('client', KNOWN_CLIENTS, stored);
   const newcomers = registrations('new', Math.max(1, Math.floor(seconds / NEW_CLIENT_EVERY_SECONDS)), stored);
-  // With registrations in memory, which are all known at startup, the service would hash at this cost for every refusal.
+  // With registrations in memory, which are all known at startup, the service would hash at this cost for every
+  // refusal.
   const expensive = repository === 'memory' ? [] : registrations('expensive', 1, await hashedSecret(EXPENSIVE_COST));
   const { port, tokenUrls, tree } = await startOn(repository, [...known, ...newcomers, ...expensive], opened);
   const job = legitimateJob(tokenUrls[0] ?? '', known, newcomers, {

@@ -3,7 +3,8 @@ import { ConnectionFlood } from './connection-flood.ts';
 import { floodOf } from './floods.ts';
 import type { FloodJob, FloodResult } from './programs.ts';
 
-// Attackers, a process of their own: takes a FloodJob as JSON in its first argument and prints the results of its floods as JSON.
+// Attackers, a process of their own: takes a FloodJob as JSON in its first argument and prints the results of its
+// floods as JSON.
 const job = JSON.parse(process.argv[2] ?? '') as FloodJob;
 const floods = job.floods.map((name) => {
   const flood = floodOf(name);

@@ -8,7 +8,9 @@ const REOPEN_MS = 50;
 const OPENED_PER_TICK = 100;
 const TICK_MS = 10;
 
-/** How often each status was received; `closed` counts connections that were closed, by the server or by the attacker. */
+/**
+ * How often each status was received; `closed` counts connections that were closed, by the server or by the attacker.
+ */
 export type ResponseCount = Readonly<Record<string, number>>;
 
 /** What the connections of a flood do. */

@@ -3,8 +3,9 @@ import * as https from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LegitimateJob, type LegitimateResult, MEASURING } from './programs.ts';
 
-// The legitimate clients, a process of their own: takes a LegitimateJob as JSON in its first argument, prints MEASURING after
-// the warm-up and a LegitimateResult as JSON at the end. Requests are sent on schedule, however long answers take.
+// The legitimate clients, a process of their own: takes a LegitimateJob as JSON in its first argument, prints MEASURING
+// after the warm-up and a LegitimateResult as JSON at the end. Requests are sent on schedule, however long answers
+// take.
 
 /** How long a client waits for a response. */
 const ANSWER_MS_MAX = 10_000;
@@ -54,7 +55,9 @@ function agentFor(n: number): http.Agent {
   return agents[((n % job.clientIds.length) + Math.floor(n / job.clientIds.length)) % agents.length] as http.Agent;
 }
 
-/** Milliseconds to the first token of a new client. Retries refusals after Retry-After, or sooner if the job says so. */
+/**
+ * Milliseconds to the first token of a new client. Retries refusals after Retry-After, or sooner if the job says so.
+ */
 async function startNewClient(clientId: string, n: number): Promise<number | null> {
   await delay((n + 0.5) * job.newClientEverySeconds * 1000);
   const agent = newAgent();

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sum } from '../report.ts';
 
-/** Where control groups are mounted, and the files that hold the highest number of bytes: with sockets apart in version 1. */
+/**
+ * Where control groups are mounted, and the files that hold the highest number of bytes: with sockets apart in version
+ * 1.
+ */
 const HIERARCHIES = [
   { root: '/sys/fs/cgroup', limit: 'memory.max', peaks: ['memory.peak'] },
   {
@@ -16,8 +19,8 @@ const HIERARCHIES = [
 ];
 
 /**
- * A control group of Linux for one server: the kernel counts the memory of all its processes, with page cache and socket
- * buffers. No sampling misses a peak.
+ * A control group of Linux for one server: the kernel counts the memory of all its processes, with page cache and
+ * socket buffers. No sampling misses a peak.
  */
 export class MemoryGroup implements AsyncDisposable {
   readonly #folder: string;

@@ -85,7 +85,10 @@ export interface FloodResult {
   readonly unanswered: number;
 }
 
-/** Runs the legitimate clients in a process of their own and calls `measuring` after their warm-up. Returns both results. */
+/**
+ * Runs the legitimate clients in a process of their own and calls `measuring` after their warm-up. Returns both
+ * results.
+ */
 export async function runLegitimateClients<Other>(
   job: LegitimateJob,
   measuring: () => Promise<Other>,
@@ -111,7 +114,9 @@ export function countText(counts: ResponseCount): string {
   return parts.length === 0 ? 'none' : parts.join(', ');
 }
 
-/** Latencies of the known clients, and of the new ones: Infinity if a new client got no token, NaN if there was none. */
+/**
+ * Latencies of the known clients, and of the new ones: Infinity if a new client got no token, NaN if there was none.
+ */
 export function legitimateFigures({ latenciesMs, failures, latenessMs, newClientsMs }: LegitimateResult) {
   const requests = latenciesMs.length + sum(Object.values(failures));
   const newClients = newClientsMs.map((ms) => ms ?? Number.POSITIVE_INFINITY);

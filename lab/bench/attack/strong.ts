@@ -100,8 +100,8 @@ export async function runStrong(repository: Repository, options: Load, opened: A
 }
 
 /**
- * The requirements on newcomers, known clients and the owner of a guessed id. They are judged under the smaller flood of
- * guesses, and under each flood of forged assertions.
+ * The requirements on newcomers, known clients and the owner of a guessed id. They are judged under the smaller flood
+ * of guesses, and under each flood of forged assertions.
  */
 export function strongVerdicts({ floods, assertionFloods, lockOutMs }: StrongResult): readonly Verdict[] {
   const judged = [
@@ -176,8 +176,8 @@ function sendGuesses(port: number, clientId: string, count: number): Socket {
 }
 
 /**
- * Sends wrong requests for one client id and abandons them, all within two seconds and from the owner's address. Returns how
- * many milliseconds after the burst the owner has a token; Infinity if there is none after 20 s.
+ * Sends wrong requests for one client id and abandons them, all within two seconds and from the owner's address.
+ * Returns how many milliseconds after the burst the owner has a token; Infinity if there is none after 20 s.
  */
 export async function measureLockOut(port: number, clientId: string, secret: string, wrong = 310): Promise<number> {
   const everyMs = 2_000 / wrong;
@@ -198,8 +198,8 @@ export async function measureLockOut(port: number, clientId: string, secret: str
 }
 
 /**
- * The owner gets a token at another address, so that the secret is cached. Then one burst of guesses for this client, 15 to
- * a connection, and the right secret behind them, from an address where it was never used. Returns after how many
+ * The owner gets a token at another address, so that the secret is cached. Then one burst of guesses for this client,
+ * 15 to a connection, and the right secret behind them, from an address where it was never used. Returns after how many
  * milliseconds that has a token; Infinity if it gets none.
  */
 export async function measureHiddenGuess(

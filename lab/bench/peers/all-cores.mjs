@@ -17,8 +17,9 @@ export function registeredClients() {
 }
 
 /**
- * Listens on a loopback port with PROCESSES processes, one per core by default, all with one key of the algorithm ALG: 2048-bit RSA by default. Prints
- * `listening` when all listen. By default the peers use one core only, so the comparison shows them both ways.
+ * Listens on a loopback port with PROCESSES processes, one per core by default, all with one key of the algorithm ALG:
+ * 2048-bit RSA by default. Prints `listening` when all listen. By default the peers use one core only, so the
+ * comparison shows them both ways.
  *
  * @param {(key: import('jose').JWK) => Promise<import('node:http').RequestListener>} createApplication
  */

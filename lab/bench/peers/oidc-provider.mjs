@@ -1,8 +1,8 @@
 import Provider from 'oidc-provider';
 import { registeredClients, serveOnAllCores } from './all-cores.mjs';
 
-// oidc-provider for the client credentials grant: in-memory adapter, plain secrets compared in constant time (its default),
-// JWT access tokens (without a resource server they would be opaque and unsigned).
+// oidc-provider for the client credentials grant: in-memory adapter, plain secrets compared in constant time (its
+// default), JWT access tokens (without a resource server they would be opaque and unsigned).
 await serveOnAllCores(async (key) => {
   const provider = new Provider(process.env['BASE_URL'], {
     clients: registeredClients().map(({ id, secret }) => ({

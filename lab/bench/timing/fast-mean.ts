@@ -1,7 +1,7 @@
 /**
- * The answers between these percentiles, the first of which may be freaks. What is not among the fastest fifth waited for
- * another process or for the garbage collector: without it, differences half as large are found on a busy machine. A
- * difference that only slow answers have is not found here; the ranks of all responses show it.
+ * The answers between these percentiles, the first of which may be freaks. What is not among the fastest fifth waited
+ * for another process or for the garbage collector: without it, differences half as large are found on a busy machine.
+ * A difference that only slow answers have is not found here; the ranks of all responses show it.
  */
 const FROM = 0.02;
 const TO = 0.2;
@@ -26,7 +26,9 @@ export function fastMean(values: readonly number[]): FastMean {
   return { mean: mean(fast), error };
 }
 
-/** By how many standard errors the first is above the second; beyond ±3 by chance in three of a thousand comparisons. */
+/**
+ * By how many standard errors the first is above the second; beyond ±3 by chance in three of a thousand comparisons.
+ */
 export function standardErrorsAbove(one: FastMean, other: FastMean): number {
   return (one.mean - other.mean) / Math.hypot(one.error, other.error);
 }

@@ -23,7 +23,10 @@ const CONNECTIONS = 160;
 /** Rounds that are not counted: the service compiles its code meanwhile. */
 const WARM_UP_ROUNDS = 5;
 
-/** What shows nobody anything: the area under the ROC curve, and the registered ones among the fastest and the slowest fifth of the ids. */
+/**
+ * What shows nobody anything: the area under the ROC curve, and the registered ones among the fastest and the slowest
+ * fifth of the ids.
+ */
 const AREA = { least: 0.4, most: 0.6 };
 const AMONG_A_TENTH = { least: 10, most: 30 };
 const EXTREMES = 40;
@@ -77,8 +80,8 @@ function assertionRequest(sub: string, header: object, use: AssertionUse = 'clie
 }
 
 /**
- * `npm run bench -- identify`: whether the times of refusals tell which of many ids are registered. Returns whether they tell nothing, or
- * with a planted difference, whether that is found.
+ * `npm run bench -- identify`: whether the times of refusals tell which of many ids are registered. Returns whether
+ * they tell nothing, or with a planted difference, whether that is found.
  */
 export async function runIdentify(options: Options<'identify'>, opened: AsyncDisposableStack): Promise<boolean> {
   print(conditions());

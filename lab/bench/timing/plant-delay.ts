@@ -2,8 +2,8 @@ import { AuthenticateBySecret } from '../../../application/authenticate-by-secre
 import { AuthenticateByKey } from '../../../application/private-key-jwt/authenticate-by-key.ts';
 import { idPrefix, PLANTED } from './timing-cases.ts';
 
-// For `node --import`, in the processes of a measured service: one case's refusals take longer, whatever path they take.
-// A test of the measurement, which has to find the difference; the service has no setting for it.
+// For `node --import`, in the processes of a measured service: one case's refusals take longer, whatever path they
+// take. A test of the measurement, which has to find the difference; the service has no setting for it.
 const microseconds = Number(new URL(import.meta.url).searchParams.get('microseconds'));
 const prefix = idPrefix(PLANTED);
 const bySecret = AuthenticateBySecret.prototype.execute;

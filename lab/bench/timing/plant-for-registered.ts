@@ -1,7 +1,8 @@
 import { AuthenticateBySecret } from '../../../application/authenticate-by-secret.ts';
 import { AuthenticateByKey } from '../../../application/private-key-jwt/authenticate-by-key.ts';
 
-// For `node --import`, in the process of a measured service: refusals of registered ids take longer. A test of the measurement.
+// For `node --import`, in the process of a measured service: refusals of registered ids take longer. A test of the
+// measurement.
 const parameters = new URL(import.meta.url).searchParams;
 const microseconds = Number(parameters.get('microseconds'));
 const prefixes = new Set(parameters.get('prefixes')?.split(','));

@@ -13,7 +13,10 @@ interface CaseResult {
   readonly difference: number;
   /** The smallest difference from the reference that a run finds, on average. */
   readonly detectable: number;
-  /** Standard errors above the reference in each run: of the mean of the fast answers, and of the ranks of all responses. */
+  /**
+   * Standard errors above the reference in each run: of the mean of the fast answers, and of the ranks of all
+   * responses.
+   */
   readonly z: readonly { readonly fast: number; readonly all: number }[];
   /** Answers that were not of the measured path, in all runs. */
   readonly others: number;

@@ -16,7 +16,9 @@ const BUSY_SCRIPT = `
   const end = Date.now() + 600_000;
   while (Date.now() < end) sign('sha256', Buffer.alloc(64), privateKey);`;
 
-/** `npm run bench -- timing`: whether the time of a refusal tells which clients exist. Returns whether it tells nothing. */
+/**
+ * `npm run bench -- timing`: whether the time of a refusal tells which clients exist. Returns whether it tells nothing.
+ */
 export async function runTiming(options: Options<'timing'>, opened: AsyncDisposableStack): Promise<boolean> {
   print(conditions());
   let passed = true;

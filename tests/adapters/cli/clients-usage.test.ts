@@ -218,7 +218,9 @@ describe('npm run clients at a terminal', () => {
 });
 
 describe('a session', () => {
-  /** What operators and scripts rely on. To accept a change, run this test with WRITE_RECORD=1 and read the difference. */
+  /**
+   * What operators and scripts rely on. To accept a change, run this test with WRITE_RECORD=1 and read the difference.
+   */
   const RECORDS = new URL('records/', import.meta.url);
 
   const RSA = {
@@ -280,7 +282,9 @@ describe('a session', () => {
 
   const IDENTITY = '--issuer https://issuer.example --subject s';
 
-  /** Command lines, and statements that other applications might run, which are in parentheses. `<` is standard input. */
+  /**
+   * Command lines, and statements that other applications might run, which are in parentheses. `<` is standard input.
+   */
   const SESSION = `
 list
 list --json

@@ -688,7 +688,10 @@ describe('the order of checks', () => {
     await database.drop();
   });
 
-  /** The parameters of statements about a client. Checks of health, counts and cleaning have none, and run at times of their own. */
+  /**
+   * The parameters of statements about a client. Checks of health, counts and cleaning have none, and run at times of
+   * their own.
+   */
   function lookUpsSince(before: number): readonly string[] {
     return proxy.parameters.slice(before).filter((text) => text.includes('-client'));
   }

@@ -27,7 +27,10 @@ import { socketsAt } from '../../support/sockets-of.ts';
 import { until } from '../../support/until.ts';
 import { serviceForSuite } from './service-for-suite.ts';
 
-/** Sends each request when the one before it is answered, and resolves with the statuses when all are answered or the connection has ended. */
+/**
+ * Sends each request when the one before it is answered, and resolves with the statuses when all are answered or the
+ * connection has ended.
+ */
 async function statusesInTurn(port: number, requests: readonly string[]): Promise<readonly number[]> {
   const exchange = openRawExchange(port);
   const answers = () => readResponses(exchange.received());

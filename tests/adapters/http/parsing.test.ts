@@ -17,7 +17,9 @@ import { until } from '../../support/until.ts';
 import { serviceForSuite } from './service-for-suite.ts';
 
 describe('parseForm', () => {
-  /** Texts that a form can look like: separators, percent-encodings of every kind, names of objects, and anything else. */
+  /**
+   * Texts that a form can look like: separators, percent-encodings of every kind, names of objects, and anything else.
+   */
   const formText = fc
     .array(
       fc.oneof(

@@ -926,7 +926,8 @@ describe('the log of token requests', () => {
   const SECRET = 'sent-in-the-wrong-place-secret';
   const GOOD = { grant_type: 'client_credentials', client_id: 'good-client', client_secret: GOOD_SECRET };
 
-  // When the suite has ended, serviceForSuite searches the log for secrets and tokens. Each case puts them in an unexpected place.
+  // When the suite has ended, serviceForSuite searches the log for secrets and tokens. Each case puts them in an
+  // unexpected place.
   describe('secrets and tokens appear in no log and no response, wherever they are sent', () => {
     const service = serviceForSuite();
 

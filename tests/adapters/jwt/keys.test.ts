@@ -190,7 +190,9 @@ describe('properties of key files', () => {
   const FIELDS = ['kty', 'n', 'e', 'd', 'p', 'q', 'dp', 'dq', 'qi', 'kid', 'use', 'alg', 'key_ops', 'oth', 'ext'];
   const RUNS = { numRuns: 150 };
 
-  /** What is accepted is a key that can be trusted: its public half is usable, and verifies what its private half signs. */
+  /**
+   * What is accepted is a key that can be trusted: its public half is usable, and verifies what its private half signs.
+   */
   function expectSound(read: Result<KeyFile, readonly string[]>): void {
     if (!read.ok) {
       expect(read.problem.length).toBeGreaterThan(0);

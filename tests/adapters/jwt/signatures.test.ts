@@ -86,7 +86,8 @@ describe('signatures of assertions', () => {
           },
         };
         expect(await new NodeCryptoAssertionVerifier().verify(forged, [watched])).toBe('signature_wrong');
-        // OpenSSL refuses at once what is not less than the modulus or not as long: a decoy is tried in place of the key.
+        // OpenSSL refuses at once what is not less than the modulus or not as long: a decoy is tried in place of the
+        // key.
         expect(imports).toEqual(used);
       },
     );

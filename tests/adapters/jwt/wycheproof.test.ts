@@ -111,7 +111,10 @@ describe('NodeCryptoAssertionVerifier by the Wycheproof vectors for JSON Web Sig
   });
 });
 
-/** Whether the key signed it by the algorithm of its header, which no caller chooses: vectors are no assertions, and some are no JWS. */
+/**
+ * Whether the key signed it by the algorithm of its header, which no caller chooses: vectors are no assertions, and
+ * some are no JWS.
+ */
 async function isVerified(verifier: NodeCryptoAssertionVerifier, jws: string, key: PublicJwk): Promise<boolean> {
   const [algorithm] = algorithmsOf(key);
   if (!/^[\w-]+\.[\w-]*\.[\w-]+$/.test(jws) || algorithm === undefined || algOf(jws) !== algorithm) return false;

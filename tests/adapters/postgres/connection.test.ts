@@ -22,7 +22,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A pool whose connections are all in use, with statements that wait for one, while `spoil` makes the next client impossible. */
+/**
+ * A pool whose connections are all in use, with statements that wait for one, while `spoil` makes the next client
+ * impossible.
+ */
 async function outcomes(url: () => string, spoil: () => Promise<void>, repair: () => Promise<void>) {
   const connection = await openConnection({ url, poolSize: 2, deadlineMs: 10_000 });
   connection.pool.on('error', () => {});

@@ -189,7 +189,9 @@ describe('a start', () => {
 });
 
 describe('a key that signs at once', () => {
-  /** Two replicas after all keys were revoked. The other one has read the ring a round trip before the new key is added. */
+  /**
+   * Two replicas after all keys were revoked. The other one has read the ring a round trip before the new key is added.
+   */
   async function withoutKeys() {
     const { shared, clock, ...rest } = world();
     const options = { shared, clock, ...rest, pause: async (seconds: number) => clock.advance(seconds) };
