@@ -32,6 +32,7 @@ export const common = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '<rootDir>/tests/support/strip-types.mjs' },
+  testPathIgnorePatterns: ['/node_modules/', ...withoutVectors, ...withoutBrowser],
 };
 
 /** The suites of a name that can be chosen with --selectProjects. */
@@ -40,7 +41,7 @@ function project(displayName, files, without = []) {
     ...common,
     displayName,
     testMatch: [`<rootDir>/${files}`],
-    testPathIgnorePatterns: ['/node_modules/', ...withoutVectors, ...withoutBrowser, ...without],
+    testPathIgnorePatterns: [...common.testPathIgnorePatterns, ...without],
     globalSetup: '<rootDir>/tests/support/global-setup.ts',
     globalTeardown: '<rootDir>/tests/support/global-teardown.ts',
   };
