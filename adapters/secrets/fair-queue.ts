@@ -1,9 +1,9 @@
 import type { SlotRequest } from '../../application/ports/verification-slots.ts';
 
-/** Flows of each order whose turns are kept. With client ids of the greatest length, 10,000 of them need about 4 MB. */
+/** Flows of each order that are kept. With client ids of the greatest length, 10,000 of them need about 4 MB. */
 const FLOWS_MAX = 10_000;
 
-/** Clients and networks whose turns are kept. */
+/** Clients and networks that are kept. */
 export const SHARES_MAX = 2 * FLOWS_MAX;
 
 /** What all client ids share that are not registered: anybody can invent any number of them. */
@@ -12,15 +12,15 @@ const UNREGISTERED = Symbol('unregistered clients');
 type Flow = string | symbol;
 
 /**
- * One order of the waiting items, in rounds (fair queueing): in each round, each flow has one turn. A flow that comes
- * later takes part in the round that runs, so it goes before those that have had turns or have more waiting. What holds
- * at every moment:
+ * One order of the waiting items, in rounds (fair queueing): each round serves one item of each flow. A flow that comes
+ * later takes part in the round that runs, so it goes before those that were served or have more waiting. What holds at
+ * every moment:
  * - No item waits in a round before #round: "serves next, of those that wait in the overflow queue, …".
- * - A flow has no more turns than rounds since it came: its next round counts those that were served and those that
- *   wait. A turn that was not served comes back, maybe in a round where the flow has one already: "gives the turn of a
- *   caller who disconnects back to its client".
- * - Without items, nothing is remembered; with them, the turns of FLOWS_MAX flows: "remembers the turns of no more
- *   clients and networks than its bound". A flow that is forgotten begins again like a new one. The tests are in
+ * - A flow has no more items served than rounds since it came: its next round counts those that were served and those
+ *   that wait. The place of one that leaves comes back, maybe in a round where the flow has one already: "gives the
+ *   place of a caller who disconnects back to its client".
+ * - Without items, no flow is kept; with them, at most FLOWS_MAX: "keeps no more clients and networks than its bound". A
+ *   flow that was evicted begins again like a new one. The tests are in
  *   tests/adapters/secrets/verification-queue.test.ts.
  */
 class FairOrder<Item> {
@@ -29,7 +29,7 @@ class FairOrder<Item> {
   readonly #places = new Map<Item, { readonly flow: Flow; readonly round: number }>();
   /** How many items of each flow wait. */
   readonly #waiting = new Map<Flow, number>();
-  /** The round of the next turn of each flow, the least recent first. */
+  /** The next round of each flow, the least recent first. */
   readonly #next = new Map<Flow, number>();
   #round = 0;
 
@@ -38,14 +38,14 @@ class FairOrder<Item> {
     return this.#waiting.size;
   }
 
-  /** Flows whose turns are kept. */
+  /** Flows that are kept. */
   get size(): number {
     return this.#next.size;
   }
 
   add(item: Item, flow: Flow): void {
     const round = Math.max(this.#round, this.#next.get(flow) ?? 0);
-    this.#remember(flow, round + 1);
+    this.#keep(flow, round + 1);
     this.#waiting.set(flow, (this.#waiting.get(flow) ?? 0) + 1);
     this.#put(item, { flow, round });
   }
@@ -65,7 +65,7 @@ class FairOrder<Item> {
     return undefined;
   }
 
-  /** Removes an item. If it has not been served, its flow gets the turn back. */
+  /** Removes an item. If it has not been served, its flow gets the place back. */
   delete(item: Item, isServed: boolean): void {
     const place = this.#take(item);
     if (place === undefined) return;
@@ -95,7 +95,7 @@ class FairOrder<Item> {
     return place;
   }
 
-  #remember(flow: Flow, round: number): void {
+  #keep(flow: Flow, round: number): void {
     this.#next.delete(flow);
     this.#next.set(flow, round);
     if (this.#next.size <= FLOWS_MAX) return;
@@ -105,9 +105,9 @@ class FairOrder<Item> {
 }
 
 /**
- * Items that wait, shared fairly: every other turn goes to the next client, the others to the next network. So neither
- * guesses for one client from many networks nor guesses for many clients from one network take the turns of everybody
- * else. Where all come from one network, only the client decides.
+ * Items that wait, served fairly: alternately the next client and the next network. So neither guesses for one client from
+ * many networks nor guesses for many clients from one network keep out everybody else. Where all come from one network,
+ * only the client decides.
  */
 export class FairQueue<Item extends { readonly request: SlotRequest }> {
   readonly #items = new Set<Item>();
@@ -119,7 +119,7 @@ export class FairQueue<Item extends { readonly request: SlotRequest }> {
     return this.#items.size;
   }
 
-  /** Clients and networks whose turns are kept, at most {@link SHARES_MAX}. */
+  /** Clients and networks that are kept, at most {@link SHARES_MAX}. */
   get shares(): number {
     return this.#clients.size + this.#networks.size;
   }

@@ -61,8 +61,8 @@ export const ASSERTION_QUEUE_LIMITS: VerificationQueueLimits = {
 
 /**
  * The fraction of the waiting time in which a verification may still begin. Those that begin later would end after
- * their response: under a lasting overload, in which each request comes to its turn just before its time is over,
- * nearly all would.
+ * their response: under a lasting overload, in which each request is served just before its time is over, nearly all
+ * would.
  */
 const STARTS_UNTIL = 0.9;
 
@@ -93,8 +93,8 @@ const NOT_LOOKED_UP = new DependencyUnavailable('client repository', new Error('
  * - In the overflow queue, only a right secret has a time of its own: "answers every other request in the overflow
  *   queue when the waiting time is over: wrong secret, unknown id and not verified".
  * - #unanswered is bounded: "refuses at once when its limit of unanswered requests is reached, …"; the FIFO queue by
- *   its work: "lets as many rounds wait in the FIFO queue for each verification that runs"; the shares: "remembers the
- *   turns of no more clients and networks …".
+ *   its work: "lets as many rounds wait in the FIFO queue for each verification that runs"; the shares: "keeps no more
+ *   clients and networks than its bound".
  * - An answered request is in no set: "keeps nothing of requests that were answered".
  */
 
@@ -288,8 +288,8 @@ export class VerificationQueue implements VerificationSlots {
 
   /**
    * The newest attempt takes the place of the oldest of its pair, which is answered now. This depends on when attempts
-   * come and on nothing else: a response to those that have lost their place, and to no others, would tell whose turn
-   * had come.
+   * come and on nothing else: a response to those that have lost their place, and to no others, would tell who was
+   * served.
    */
   #addToOverflow(attempt: Attempt, isRegistered: boolean): void {
     const attempts = this.#ofPairs.get(pairOf(attempt)) ?? new Set();

@@ -1,7 +1,7 @@
 import inspector from 'node:inspector';
 import { Worker } from 'node:worker_threads';
 
-/** Milliseconds of its own time after which an event loop that has not turned hangs. */
+/** Milliseconds of its own time after which an event loop without a heartbeat hangs. */
 const HANGS_AFTER_MS = 10_000;
 
 /** So often the loop is looked at in that time. */
@@ -9,9 +9,9 @@ const LOOKS = 20;
 
 /** What the thread gets to know. */
 interface ThreadData {
-  /** One number, which changes with each turn of the event loop; 0 while the loop is not watched. */
-  readonly turns: Int32Array<SharedArrayBuffer>;
-  /** Milliseconds between two turns, and between two looks. */
+  /** One number, which changes with each heartbeat of the event loop; 0 while the loop is not watched. */
+  readonly beats: Int32Array<SharedArrayBuffer>;
+  /** Milliseconds between two heartbeats, and between two looks. */
   readonly everyMs: number;
   readonly hangsAfterMs: number;
 }
@@ -22,7 +22,7 @@ interface ThreadData {
  * MB, and does not keep the process alive. A system that cannot start a thread leaves the process without a watchdog.
  */
 export class Watchdog {
-  readonly #turns = new Int32Array(new SharedArrayBuffer(4));
+  readonly #beats = new Int32Array(new SharedArrayBuffer(4));
   readonly #hangsAfterMs: number;
   #thread: Worker | undefined;
 
@@ -32,19 +32,19 @@ export class Watchdog {
   }
 
   /**
-   * From now on, an event loop that does not turn for `hangsAfterMs` of its own time ends the process, with one line on
+   * From now on, an event loop without a heartbeat for `hangsAfterMs` of its own time ends the process, with one line on
    * standard error. Time in which the process was stopped, the machine was suspended, or the main thread waited for a
    * CPU is not its own. Nothing happens while an inspector is open, which may have paused the loop.
    */
   watch(): void {
     this.#start();
-    let turn = 0;
-    const turns = () => {
-      turn += 1;
-      Atomics.store(this.#turns, 0, inspector.url() === undefined ? turn : 0);
+    let count = 0;
+    const beat = () => {
+      count += 1;
+      Atomics.store(this.#beats, 0, inspector.url() === undefined ? count : 0);
     };
-    setInterval(turns, this.#hangsAfterMs / LOOKS).unref();
-    turns();
+    setInterval(beat, this.#hangsAfterMs / LOOKS).unref();
+    beat();
   }
 
   /** Ends the process after that many milliseconds. Replaces an earlier deadline. */
@@ -56,7 +56,7 @@ export class Watchdog {
   #start(): Worker | undefined {
     if (this.#thread !== undefined) return this.#thread;
     const hangsAfterMs = this.#hangsAfterMs;
-    const workerData: ThreadData = { turns: this.#turns, everyMs: hangsAfterMs / LOOKS, hangsAfterMs };
+    const workerData: ThreadData = { beats: this.#beats, everyMs: hangsAfterMs / LOOKS, hangsAfterMs };
     // As text: a thread that reads its code from a file of TypeScript takes 22 MB.
     const code = `(${watchLoop})(${ownTime})`;
     try {
@@ -96,7 +96,7 @@ export function ownTime(passedMs: number, before: CpuUse | undefined, now: CpuUs
 function watchLoop(countOwn: typeof ownTime): void {
   const { readFileSync, write } = process.getBuiltinModule('node:fs');
   const { parentPort, workerData } = process.getBuiltinModule('node:worker_threads');
-  const { turns, everyMs, hangsAfterMs } = workerData as ThreadData;
+  const { beats, everyMs, hangsAfterMs } = workerData as ThreadData;
   const kill = () => process.kill(process.pid, 'SIGKILL');
   let deadline: NodeJS.Timeout | undefined;
   parentPort?.on('message', (ms: number) => {
@@ -119,16 +119,16 @@ function watchLoop(countOwn: typeof ownTime): void {
 
   let lookedAt = performance.now();
   let use = readCpuUse();
-  let lastTurn = 0;
+  let lastBeat = 0;
   let silentMs = 0;
   const timer = setInterval(() => {
-    const [passedMs, usedBefore, turn] = [performance.now() - lookedAt, use, Atomics.load(turns, 0)];
+    const [passedMs, usedBefore, beat] = [performance.now() - lookedAt, use, Atomics.load(beats, 0)];
     lookedAt += passedMs;
     use = readCpuUse();
     // A thread that looks a second late was stopped, and so was the main thread, which now gets its whole time again.
     const wasStopped = passedMs > everyMs + 1_000;
-    silentMs = turn === 0 || turn !== lastTurn || wasStopped ? 0 : silentMs + countOwn(everyMs, usedBefore, use);
-    lastTurn = turn;
+    silentMs = beat === 0 || beat !== lastBeat || wasStopped ? 0 : silentMs + countOwn(everyMs, usedBefore, use);
+    lastBeat = beat;
     if (silentMs < hangsAfterMs) return;
     clearInterval(timer);
     const line = {

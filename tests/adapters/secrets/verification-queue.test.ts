@@ -176,7 +176,7 @@ describe('VerificationQueue', () => {
     });
   });
 
-  it('gives the turn of a caller who disconnects back to its client', async () => {
+  it('gives the place of a caller who disconnects back to its client', async () => {
     const { verify, until, fillFifo } = world();
     await fillFifo();
     for (let count = 0; count < 3; count += 1) void verify(`other ${count}`);
@@ -442,7 +442,19 @@ describe('VerificationQueue', () => {
     expect(ASSERTION_QUEUE_LIMITS).toMatchObject({ unanswered: 4_096, waitMs: 2_000, placesOfPair: Infinity });
   });
 
-  it('remembers the turns of no more clients and networks than its bound', () => {
+  it('gives the place of an item to another one, and only of one that waits', () => {
+    const queue = new FairQueue<{ readonly request: SlotRequest }>();
+    const items = ['a', 'b', 'b', 'a', 'a'].map((clientId) => ({ request: slotRequest({ clientId }) }));
+    const [first, other, last, newer, late] = items;
+    if (!first || !other || !last || !newer || !late) throw new Error('no items');
+    for (const item of [first, other, last]) queue.add(item, true);
+    expect([queue.replace(first, newer), queue.replace(first, late), queue.size]).toEqual([true, false, 3]);
+    const taken = Array.from({ length: 4 }, () => queue.take());
+    // The newer one is in the first round, as the one before it was.
+    expect(taken.map((item) => item && items.indexOf(item))).toEqual([1, 3, 2, undefined]);
+  });
+
+  it('keeps no more clients and networks than its bound', () => {
     const queue = new FairQueue<{ readonly request: SlotRequest }>();
     for (let count = 0; count < 10_100; count += 1) {
       const clientId = `client-${count}`;
