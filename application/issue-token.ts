@@ -141,7 +141,7 @@ export class IssueToken {
   }
 }
 
-/** What is told where a client may not use a grant: as little as of a wrong assertion where that is the grant. */
+/** The refusal of a client that may not use a grant: that of a wrong assertion where an assertion is the grant. */
 const NOT_USABLE = { client_credentials: 'grant_not_registered', 'jwt-bearer': 'grant_refused' } as const;
 
 /** Some clients ask for scopes in an assertion that they sign. What a platform has signed asks for nothing. */

@@ -4,7 +4,7 @@
  */
 export const CLOCK_OFFSET_SECONDS_MAX = 10;
 
-/** From this offset on, an operator is told, in seconds: replicas allow each other one second. */
+/** From this offset on there is a note for the operator, in seconds: replicas allow each other one second. */
 export const CLOCK_OFFSET_SECONDS_NOTED = 2;
 
 /** How the clock of day compares with the monotonic clock of the same machine while it is right, in seconds. */

@@ -168,7 +168,7 @@ export function waits(ring: Ring, { algorithm, signsFrom }: RingKey, time: numbe
   return time < signsFrom && !isCut(ring, algorithm, time);
 }
 
-/** Whether a key of this algorithm was revoked, or ended early, that verifiers may have been told to expect. */
+/** Whether a key of this algorithm was revoked, or ended early, that verifiers may expect to sign. */
 function isCut({ rows }: Ring, algorithm: TokenAlgorithm, time: number): boolean {
   return rows.some(({ verifiesUntil, revokedAt, endedAt = Infinity, ...row }) => {
     return row.algorithm === algorithm && time < verifiesUntil && (revokedAt !== undefined || endedAt <= time);

@@ -148,7 +148,7 @@ export function refused(reason: RefusalReason, clientId?: string, shown?: string
 
 /**
  * The same where the assertion is the grant (RFC 7523 section 3.1): what would be `invalid_client` is `invalid_grant`.
- * All that depends on what is registered is told alike.
+ * All that depends on what is registered looks alike.
  */
 export function refusedGrant({ problem }: Failure<Refusal>): Failure<Refusal> {
   return problem.code === 'invalid_client' ? failure({ ...problem, code: 'invalid_grant' }) : failure(problem);

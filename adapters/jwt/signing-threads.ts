@@ -90,7 +90,7 @@ export class SigningThreads {
     if (this.#isClosed) throw unavailable('the service stops');
     if (this.inProgress === SIGNATURES_MAX) throw unavailable('too many signatures wait');
     const since = this.#now();
-    // After the process was stopped, signatures may be ready that no message has told of yet.
+    // After the process was stopped, signatures may be ready that no message has announced yet.
     if (this.#isLate(since)) this.#deliver();
     if (this.#isLate(since)) throw unavailable('signatures wait for too long');
     if (input.length > SIGNING_INPUT_MAX) throw new RangeError('a signing input is too long');

@@ -35,7 +35,7 @@ interface MigrationOptions {
 
 interface Step {
   readonly statement: string;
-  /** What an operator is told of it; of several equal ones, once. */
+  /** What the operator reads of it; of several equal ones, once. */
   readonly done: string;
 }
 

@@ -193,7 +193,7 @@ function refuse(ctx: Exchange, reason: HttpReason): void {
   sendRefusal(ctx, httpRefusal(reason));
 }
 
-/** What is wrong with a document is told in full (RFC 9457). */
+/** Everything that is wrong with a document is in the response (RFC 9457). */
 function refuseProblem(ctx: Exchange, { kind, owner, problems }: AdministrationProblem): void {
   const isUnknown = kind === 'client_unknown' || kind === 'secret_unknown';
   const refusal = httpRefusal(isUnknown ? 'resource_unknown' : kind);

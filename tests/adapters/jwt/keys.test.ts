@@ -320,6 +320,8 @@ describe('KEY_SECRET_FILE', () => {
     expect(one?.id).not.toBe(other?.id);
     expect(one?.sealingKey.symmetricKeySize).toBe(32);
     expect(one?.sealingKey.export().toString('base64url')).not.toContain(one?.id);
+    expect(one?.decoyKey).toHaveLength(32);
+    for (const key of [one?.sealingKey.export(), other?.decoyKey]) expect(one?.decoyKey).not.toEqual(key);
   });
 
   it.each([

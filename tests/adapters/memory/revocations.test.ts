@@ -19,3 +19,17 @@ it('InMemoryRevocations keeps 100,000 tokens by default, and all of a client for
   const { issuedUntil } = await revocations.find({ clientId: 'a-client', tokenId: 'a-token' });
   expect(issuedUntil).toBeGreaterThanOrEqual(issuedAt);
 });
+
+it('InMemoryRevocations forgets tokens of all clients that nobody accepts any more before it revokes others', async () => {
+  const clock = new FixedClock();
+  const revocations = new InMemoryRevocations(clock, { perClient: 10, total: 2 });
+  const clients = ['a', 'b', 'c', 'd'];
+  for (const clientId of clients) {
+    await revocations.revoke({ clientId, tokenId: 'a-token', keptUntil: clock.now() + 10 });
+    clock.advance(9);
+  }
+  expect(revocations.load.revoked).toBeLessThanOrEqual(2);
+  for (const clientId of clients) {
+    expect((await revocations.find({ clientId, tokenId: 'a-token' })).issuedUntil).toBeUndefined();
+  }
+});
