@@ -193,6 +193,20 @@ describe('the clients file', () => {
       expect(await stream(text)).toEqual([{ ok: false, problem }]);
     });
 
+    it.each([
+      ['UTF-16, the low byte first', Buffer.from('\ufeff[]', 'utf16le'), 'is in UTF-16: save it as UTF-8'],
+      ['UTF-16, the high byte first', Buffer.from([0xfe, 0xff, 0, 0x5b]), 'is in UTF-16: save it as UTF-8'],
+      ['Latin-1', Buffer.from('["\u00e9"]', 'latin1'), 'is not in UTF-8: save it as UTF-8'],
+    ])('refuses a file in %s, in both formats', async (_what, bytes, text) => {
+      for (const format of ['json', 'yaml'] as const) {
+        expect(await readClientEntries(bytes, format, SERVICE)).toEqual([{ ok: false, problem: [{ text }] }]);
+      }
+    });
+
+    it.each(['3', 'true', 'null'])('refuses %s, which is no client', async (text) => {
+      expect(await stream(text)).toEqual([{ ok: false, problem: [{ text: 'must be a JSON array' }] }]);
+    });
+
     it('reads one client without an array', async () => {
       expect(await stream(JSON.stringify(ENTRY, undefined, 2))).toEqual(await stream(JSON.stringify([ENTRY])));
     });
@@ -248,13 +262,25 @@ describe('the clients file', () => {
         ['an unfinished text', 'a: "its-secret', /^line 1, column 15: is not YAML that can be read/],
         ['thousands of levels', '['.repeat(50_000), /is not YAML that can be read|too many levels/],
         ['nothing', '# only a comment\n', /^the text is empty/],
-        ['another encoding', '\ufffd', /must be|is not in UTF-8/],
       ])('refuses %s, says where, and quotes nothing', async (_what, text, problem) => {
         const [entry, ...others] = await yaml(text);
         if (entry === undefined || entry.ok) throw new Error('It was accepted.');
         expect(others).toEqual([]);
         expect(entry.problem).toEqual([{ ...entry.problem[0], text: expect.stringMatching(problem) }]);
         expect(JSON.stringify(entry)).not.toContain('its-secret');
+      });
+
+      it('reads numbers as JSON does, and no others', async () => {
+        const claimsOf = async (number: string) => {
+          const [entry] = await yaml(`${A}\n  claims: {n: ${number}}`.replaceAll('\n  ', '\n'));
+          return entry?.ok ? Object(entry.value.details?.claims).n : 'refused';
+        };
+        for (const number of ['0', '-7', '12', '1.5', '-0.25', '10.125', '0.12345678901234']) {
+          expect(await claimsOf(number)).toBe(Number(number));
+        }
+        for (const number of ['0.123456789012345', '+1', '.5', '1.', '0o7', '012']) {
+          expect(await claimsOf(number)).toBe('refused');
+        }
       });
 
       it('takes dates and yes for texts, and merges nothing', async () => {
@@ -294,7 +320,7 @@ describe('the clients file', () => {
       });
 
       it.each([
-        ['one that cannot be read', { client_secret: { env: 'A' } }, SERVICE, 'client_secret refers to nothing'],
+        ['one that cannot be read', { client_secret: { env: 'A_NAME' } }, SERVICE, 'client_secret refers to nothing'],
         [
           'two at once',
           { client_secret: { env: 'A', file: 'b' } },
