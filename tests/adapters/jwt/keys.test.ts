@@ -306,10 +306,16 @@ describe('KEY_SECRET_FILE', () => {
   });
 
   it('has a secret in each line, in their order', () => {
-    const lines = [randomBytes(32), randomBytes(48), randomBytes(32)].map((bytes) => bytes.toString('base64'));
+    const lines = [32, 48, 34].map((length) => randomBytes(length).toString('base64'));
     const ids = read(`${lines.join('\n')}\n`).map(({ id }) => id);
     expect(ids).toEqual(lines.map((line) => read(line)[0]?.id));
     expect(new Set(ids).size).toBe(3);
+  });
+
+  it('names the line that is wrong, of those that are not empty', () => {
+    expect(readKeySecrets(`${SECRET.toString('base64')}\n\nAAAA\n`)).toMatchObject({
+      problem: [expect.stringContaining('(line 2 of')],
+    });
   });
 
   it('derives the id and the sealing key apart, from the whole secret', () => {
@@ -523,6 +529,7 @@ describe('a sealed key', () => {
 
 describe('create key factory', () => {
   const UNUSABLE_RSA: readonly [string, object][] = [
+    ['a modulus of 4104 bits', { n: Buffer.alloc(513, 0xff).toString('base64url') }],
     ['a modulus of 1024 bits', { n: Buffer.alloc(128, 0xff).toString('base64url'), e: 'AQAB' }],
     ['no modulus', { n: '', e: 'AQAB' }],
     ['invalid base64url', { n: '***', e: '***' }],

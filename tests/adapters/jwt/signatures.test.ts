@@ -27,6 +27,16 @@ describe('signatures of assertions', () => {
       expect(verifier.importedKeys).toBe(1);
     });
 
+    it('knows an imported key by all of its numbers: the point with the opposite y is another key', async () => {
+      const prime = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n;
+      const verifier = new NodeCryptoAssertionVerifier();
+      const pair = generateSigningKey('ES256');
+      expect(await verifier.verify(assertionBy(pair), [pair.jwk])).toBe('verified');
+      const y = prime - BigInt(`0x${Buffer.from(String(Object(pair.jwk).y), 'base64url').toString('hex')}`);
+      const opposite = { ...pair.jwk, y: Buffer.from(y.toString(16).padStart(64, '0'), 'hex').toString('base64url') };
+      expect(await verifier.verify(assertionBy(pair), [opposite])).toBe('signature_wrong');
+    });
+
     it(`keeps at most ${IMPORTED_KEYS_MAX} imported keys, and verifies with every other one too`, async () => {
       const verifier = new NodeCryptoAssertionVerifier();
       const first = generateSigningKey('EdDSA');
