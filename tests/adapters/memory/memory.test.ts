@@ -84,6 +84,16 @@ describe('used assertions', () => {
       expect([store.load.used, store.load.used, store.load.used, store.load.used]).toEqual([2_000, 1_000, 0, 0]);
     });
 
+    it('counts what is left of a share when some of it has ended', async () => {
+      const clock = new FixedClock();
+      const store = new InMemoryUsedAssertions(clock, { perClient: 2, total: 10 });
+      const use = async (assertionId: string, keptSeconds: number) =>
+        (await store.use([{ clientId: 'a-client', assertionId, keptSeconds }]))[0];
+      expect([await use('one', 10), await use('two', 100)]).toEqual(['first', 'first']);
+      clock.advance(11);
+      expect([store.load.used, await use('three', 100), await use('four', 100)]).toEqual([1, 'first', 'client_full']);
+    });
+
     it('finds a replay in every second before its time is over, and none from then on', async () => {
       const clock = new FixedClock();
       const store = new InMemoryUsedAssertions(clock);
