@@ -113,13 +113,15 @@ export class KeyRing implements KeyProvider {
     const askedAt = clock.seconds();
     await this.#catchUp();
     if (this.#isClockWrong()) throw new DependencyUnavailable('clock', new Error(CLOCK_WRONG.text));
-    const find = () => this.#verifying().find((key) => key.kid === kid)?.pair.publicKey;
-    const isKnown = () => find() !== undefined || this.#opened.isRevoked(kid);
+    const find = () => this.#verifying().find((one) => one.kid === kid)?.pair.publicKey;
+    let key = find();
+    const isKnown = () => key !== undefined || this.#opened.isRevoked(kid);
     // A second time, if the first reading had begun before this key was added.
     while (!isKnown() && this.#readAt < askedAt - RECENT_SECONDS && !this.#hasJustFailed()) {
       await this.read().catch(() => {});
+      key = find();
     }
-    if (isKnown()) return find();
+    if (isKnown()) return key;
     const unusable = this.unusable().find((key) => key.kid === kid);
     const reason = unusable?.state === 'locked' ? unusable.reason : this.whyNotVerifying()?.text;
     const fault = this.#fault?.fault ?? (reason === undefined ? undefined : new Error(reason));
