@@ -83,7 +83,7 @@ export function readPublicJwk(value: unknown): Result<PublicJwk, string> {
   });
 }
 
-/** The text whose SHA-256 is the thumbprint of a key: its required fields by their names (RFC 7638 section 3). */
+/** The text whose digest is a key's thumbprint: its required fields in alphabetical order (RFC 7638 section 3). */
 export function thumbprintInput(jwk: PublicJwk): string {
   return JSON.stringify(jwk, ['crv', 'e', 'kty', 'n', 'x', 'y']);
 }

@@ -19,8 +19,8 @@ type Flow = string | symbol;
  * - A flow has no more items served than rounds since it came: its next round counts those that were served and those
  *   that wait. The place of one that leaves comes back, maybe in a round where the flow has one already: "gives the
  *   place of a caller who disconnects back to its client".
- * - Without items, no flow is kept; with them, at most FLOWS_MAX: "keeps no more clients and networks than its bound". A
- *   flow that was evicted begins again like a new one. The tests are in
+ * - Without items, no flow is kept; with them, at most FLOWS_MAX: "keeps no more clients and networks than its bound".
+ *   A flow that was evicted begins again like a new one. The tests are in
  *   tests/adapters/secrets/verification-queue.test.ts.
  */
 class FairOrder<Item> {
@@ -105,9 +105,9 @@ class FairOrder<Item> {
 }
 
 /**
- * Items that wait, served fairly: alternately the next client and the next network. So neither guesses for one client from
- * many networks nor guesses for many clients from one network keep out everybody else. Where all come from one network,
- * only the client decides.
+ * Items that wait, served fairly: alternately the next client and the next network. So neither guesses for one client
+ * from many networks nor guesses for many clients from one network keep out everybody else. Where all come from one
+ * network, only the client decides.
  */
 export class FairQueue<Item extends { readonly request: SlotRequest }> {
   readonly #items = new Set<Item>();

@@ -222,7 +222,10 @@ export class VerificationQueue implements VerificationSlots {
     }
   }
 
-  /** Refuses the requests that wait, and new ones. A verification that runs is not stopped. */
+  /**
+   * Refuses the requests that wait, and new ones. A verification that runs is not stopped; one from the FIFO queue is
+   * answered.
+   */
   close(): void {
     this.#closed = true;
     for (const attempt of this.#unanswered) this.#fail(attempt, this.#fault('the service stops'));

@@ -22,7 +22,10 @@ export type FileLog = (line: FileLine) => void;
 const WELL_INTERVAL_MS = 1_000;
 const FAULT_INTERVAL_MS = 250;
 
-/** How long a statement waits for a lock, and so do all requests. No reader waits for a writer (WAL). */
+/**
+ * How long a statement waits for a lock. No other request is answered meanwhile, and no reader waits for a writer
+ * (WAL).
+ */
 const BUSY_MS = 100;
 
 /**

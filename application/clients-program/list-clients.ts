@@ -22,7 +22,7 @@ export function lastUseOf(clientId: string, { days }: LastUsedDays): { readonly 
 export interface ListRequest extends ClientRange {
   /** Only clients of this state. */
   readonly state?: ClientDocument['state'] | undefined;
-  /** Only clients without a token for so many seconds: what was before the record began, nobody knows. */
+  /** Only clients without a token for so many seconds: nothing is known from before the record began. */
   readonly unusedFor?: number | undefined;
   /** The most clients to return. */
   readonly limit?: number | undefined;

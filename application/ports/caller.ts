@@ -1,6 +1,9 @@
 /** Who waits: the network, to count failed attempts, and whether they are still connected. */
 export interface Connected {
-  /** The IPv4 address or the /64 of IPv6 that attempts are counted for; that of a proxy that is not trusted. */
+  /**
+   * The IPv4 address or the /64 network of IPv6 that attempts are counted for. Behind a proxy that is not trusted, the
+   * proxy's.
+   */
   readonly network: string;
   /** Aborted when the caller disconnects. */
   readonly disconnected: AbortSignal;

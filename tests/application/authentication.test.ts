@@ -1480,7 +1480,7 @@ describe('AuthenticateByIdentity', () => {
     });
   });
 
-  test('tells its queue who asks, and whether a client has a rule', async () => {
+  test('gives its queue the issuer and the subject, and whether a client has a rule', async () => {
     const { registered, names, slots } = askingSlots();
     const { execute } = setUp({ slots });
     for (const sub of ['workload', 'x']) await execute({ sub });

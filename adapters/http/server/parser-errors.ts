@@ -45,7 +45,7 @@ const REASONS: Readonly<Record<string, HttpReason>> = {
 
 const refusedByParser = new WeakMap<IncomingMessage, HttpRefusal>();
 
-/** The refusal behind an error of Node's parser while this request was read, such as of a slow body. */
+/** The refusal behind an error of Node's parser while this request was read, such as a slow body. */
 export function parserRefusalOf(request: IncomingMessage): HttpRefusal | undefined {
   return refusedByParser.get(request);
 }
