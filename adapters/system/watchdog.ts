@@ -33,8 +33,8 @@ export class Watchdog {
 
   /**
    * From now on, an event loop without a heartbeat for `hangsAfterMs` of its own time ends the process, with one line
-   * on standard error. Time in which the process was stopped, the machine was suspended, or the main thread waited for a
-   * CPU is not its own. Nothing happens while an inspector is open, which may have paused the loop.
+   * on standard error. Time in which the process was stopped, the machine was suspended, or the main thread waited for
+   * a CPU is not its own. Nothing happens while an inspector is open, which may have paused the loop.
    */
   watch(): void {
     this.#start();
